@@ -1,0 +1,1 @@
+"""Mixed-variable hyperparameter search for scikit-learn."""
