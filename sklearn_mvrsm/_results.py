@@ -1,0 +1,347 @@
+"""Evaluated candidates turned into the table that a fitted search shows.
+
+Everything here is a pure function of candidates and their folds: nothing knows how
+a fit was run, or which optimiser proposed it. The columns, their order and their
+types are those of ``GridSearchCV``; added are ``status``, ``split{k}_status`` and
+``split{k}_error``.
+
+Notation: n candidates (rows), K folds; a status is one of ``ok``, ``error``,
+``timeout``, ``out_of_memory``, ``crashed`` and, for a fold only, ``skipped``.
+"""
+
+import numbers
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+ENDING_STATUSES = frozenset({"timeout", "out_of_memory", "crashed"})
+"""Statuses of a fold after which the other folds of its candidate are skipped."""
+
+_MAX_ERRORS_SHOWN = 5
+
+
+class ScoredFold(Protocol):
+    """What became of one candidate on one fold: all that the table needs of it."""
+
+    @property
+    def status(self) -> str:
+        """One of the statuses named at the top of this module."""
+
+    @property
+    def test_scores(self) -> Mapping[str, float] | None:
+        """Scores by name of the metric, without those that could not be computed."""
+
+    @property
+    def train_scores(self) -> Mapping[str, float] | None:
+        """As ``test_scores``, on the training part of the fold."""
+
+    @property
+    def fit_time(self) -> float:
+        """Seconds of the fit, up to its failure if it failed."""
+
+    @property
+    def score_time(self) -> float:
+        """Seconds of the scoring on the test part."""
+
+    @property
+    def error(self) -> str:
+        """What went wrong, empty where nothing did."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A configuration and what became of it on each fold, in the order of folds."""
+
+    params: Mapping[str, Any]
+    folds: tuple[ScoredFold, ...]
+
+    @property
+    def status(self) -> str:
+        """The status of the fold that ended it, else ``error`` if any, else ``ok``."""
+        statuses = [fold.status for fold in self.folds]
+        ending = [status for status in statuses if status in ENDING_STATUSES]
+        if ending:
+            return ending[0]
+        return "error" if "error" in statuses else "ok"
+
+    def mean_test_score(self, metric: str) -> float:
+        """Mean over the folds; nan unless every fold has a score of ``metric``."""
+        scores = [(fold.test_scores or {}).get(metric, np.nan) for fold in self.folds]
+        return float(np.mean(scores))
+
+
+def format_results(
+    candidates: Sequence[Candidate],
+    metrics: Sequence[str],
+    *,
+    error_score: float,
+    return_train_score: bool,
+) -> dict[str, Any]:
+    """Build ``cv_results_``.
+
+    A fold that failed counts with ``error_score``; one that was skipped is nan. The
+    mean of a candidate that was ended (timeout, out of memory, crash) is
+    ``error_score`` as a whole, since its other folds never ran. See `rank_scores` for
+    the ranks.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        At least one, all with the same number of folds.
+    metrics : sequence of str
+        Names of the metrics; ``["score"]`` where there is one without a name.
+    error_score : float
+        Stands for a score that could not be computed.
+    return_train_score : bool
+        Whether to add the columns of the training scores.
+
+    Returns
+    -------
+    dict of str to array or list
+        One entry a column, each of length n; ``params`` is a list of dicts.
+    """
+    results: dict[str, Any] = {}
+    for name in ("fit_time", "score_time"):
+        times = _table(candidates, name)
+        results[f"mean_{name}"], results[f"std_{name}"] = _time_moments(
+            times, ~_skipped(candidates)
+        )
+    results.update(param_columns([c.params for c in candidates]))
+    results["params"] = [dict(c.params) for c in candidates]
+    for metric in metrics:
+        failed = _store_scores(results, candidates, "test", metric, error_score)
+        means = results[f"mean_test_{metric}"]
+        results[f"rank_test_{metric}"] = rank_scores(means, failed)
+        if return_train_score:
+            _store_scores(results, candidates, "train", metric, error_score)
+    results["status"] = _objects([c.status for c in candidates])
+    for k in range(len(candidates[0].folds)):
+        results[f"split{k}_status"] = _objects([c.folds[k].status for c in candidates])
+        results[f"split{k}_error"] = _objects([c.folds[k].error for c in candidates])
+    return results
+
+
+def param_columns(params: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One masked column a parameter, masked where a candidate does not have it.
+
+    The type is the one that numpy infers for numbers and booleans; everything else
+    (None, strings, tuples, estimators, ...) is kept as objects.
+
+    Parameters
+    ----------
+    params : sequence of mapping
+        The configurations, one a row.
+
+    Returns
+    -------
+    dict of str to masked array of shape (n,)
+        The keys are ``param_<name>``, in the order in which the names appear.
+    """
+    rows: dict[str, dict[int, Any]] = {}
+    for row, candidate in enumerate(params):
+        for name, value in candidate.items():
+            rows.setdefault(name, {})[row] = value
+    columns = {}
+    for name, values in rows.items():
+        column = np.empty(len(params), dtype=_column_dtype(list(values.values())))
+        mask = np.ones(len(params), dtype=bool)
+        for row, value in values.items():
+            column[row] = value
+            mask[row] = False
+        columns[f"param_{name}"] = np.ma.MaskedArray(column, mask=mask)
+    return columns
+
+
+def rank_scores(means: FloatArray, failed: BoolArray) -> npt.NDArray[np.int32]:
+    """Ranks from 1 for the highest mean; ties share the lowest rank.
+
+    Candidates for which some fold has no score rank behind all the others, whatever
+    number stands for the missing scores; means that are nan share the last rank. Where
+    every mean is nan all ranks are 1.
+
+    Parameters
+    ----------
+    means : array of shape (n,)
+        Mean scores.
+    failed : bool array of shape (n,)
+        Whether some fold of the candidate lacks its score.
+
+    Returns
+    -------
+    int32 array of shape (n,)
+        The ranks.
+    """
+    missing = np.isnan(means)
+    levels = np.unique(-means[~missing])
+    order = np.searchsorted(levels, -means)  # nan: behind the last level
+    order = np.where(missing, len(levels), order) + len(levels) * failed
+    order[missing] = 2 * len(levels)
+    ranks: npt.NDArray[np.int32] = rankdata(order, method="min").astype(np.int32)
+    return ranks
+
+
+def non_finite_means(results: Mapping[str, Any]) -> dict[str, FloatArray]:
+    """Mean scores of the sets ("test", "train") that have a non-finite one.
+
+    Parameters
+    ----------
+    results : mapping
+        The table of `format_results`.
+
+    Returns
+    -------
+    dict of str to array of shape (n,)
+        For each such set the first column of means with a non-finite entry.
+    """
+    found: dict[str, FloatArray] = {}
+    for name, column in results.items():
+        for part in ("test", "train"):
+            if name.startswith(f"mean_{part}_") and not np.isfinite(column).all():
+                found.setdefault(part, column)
+    return found
+
+
+def any_score(candidates: Sequence[Candidate]) -> bool:
+    """Whether at least one fit gave a score."""
+    return any(fold.test_scores for c in candidates for fold in c.folds)
+
+
+def describe_failures(candidates: Sequence[Candidate], error_score: object) -> str:
+    """Say how many fits failed, of which kind and why; empty where none did.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        The evaluated candidates.
+    error_score : object
+        What stands for their scores.
+
+    Returns
+    -------
+    str
+        The wording is that of ``GridSearchCV``, followed by counts by kind.
+    """
+    statuses = Counter(fold.status for c in candidates for fold in c.folds)
+    skipped = statuses.pop("skipped", 0)
+    n_fits = statuses.total()
+    n_failed = n_fits - statuses.pop("ok", 0)
+    if n_failed == 0:
+        return ""
+    kinds = ", ".join(f"{n} {status}" for status, n in statuses.most_common())
+    if skipped:
+        kinds += f" ({skipped} more fits of these candidates were skipped)"
+    details = (
+        f"By kind: {kinds}.\n\nBelow are more details about the failures:\n"
+        f"{_error_summary(candidates)}"
+    )
+    if not any_score(candidates):
+        return (
+            f"\nAll the {n_failed} fits failed.\n"
+            "It is very likely that your model is misconfigured.\n"
+            "You can try to debug the error by setting error_score='raise'.\n" + details
+        )
+    return (
+        f"\n{n_failed} fits failed out of a total of {n_fits}.\n"
+        "The score on these train-test partitions for these parameters will be set to "
+        f"{error_score}.\nIf these failures are not expected, you can try to debug "
+        "them by setting error_score='raise'.\n" + details
+    )
+
+
+def _error_summary(candidates: Sequence[Candidate]) -> str:
+    errors = Counter(fold.error for c in candidates for fold in c.folds if fold.error)
+    line = "-" * 80 + "\n"
+    shown = [
+        f"{line}{n} fits failed with the following error:\n{error}"
+        for error, n in errors.most_common(_MAX_ERRORS_SHOWN)
+    ]
+    if len(errors) > _MAX_ERRORS_SHOWN:
+        shown.append(f"{line}and {len(errors) - _MAX_ERRORS_SHOWN} other errors.")
+    return "\n".join(shown)
+
+
+def _store_scores(
+    results: dict[str, Any],
+    candidates: Sequence[Candidate],
+    part: str,
+    metric: str,
+    error_score: float,
+) -> BoolArray:
+    """Add the columns of one metric; return which candidates lack a score."""
+    scores = _score_table(candidates, f"{part}_scores", metric)
+    absent = np.isnan(scores) & ~_has_score(candidates, f"{part}_scores", metric)
+    scores[absent] = error_score
+    scores[_skipped(candidates)] = np.nan
+    with np.errstate(invalid="ignore"):  # infinite scores have no deviation
+        means, stds = scores.mean(axis=1), scores.std(axis=1)
+    ended = np.array([c.status in ENDING_STATUSES for c in candidates])
+    means[ended], stds[ended] = error_score, 0.0 * error_score
+    for k in range(scores.shape[1]):
+        results[f"split{k}_{part}_{metric}"] = scores[:, k]
+    results[f"mean_{part}_{metric}"] = means
+    results[f"std_{part}_{metric}"] = stds
+    return np.asarray(absent.any(axis=1))
+
+
+def _score_table(
+    candidates: Sequence[Candidate], attribute: str, metric: str
+) -> FloatArray:
+    """Scores of shape (n, K), nan where there is none."""
+    return np.array(
+        [
+            [(getattr(f, attribute) or {}).get(metric, np.nan) for f in c.folds]
+            for c in candidates
+        ],
+        dtype=np.float64,
+    )
+
+
+def _has_score(
+    candidates: Sequence[Candidate], attribute: str, metric: str
+) -> BoolArray:
+    """Whether there is a score (nan included), of shape (n, K)."""
+    return np.array(
+        [[metric in (getattr(f, attribute) or {}) for f in c.folds] for c in candidates]
+    )
+
+
+def _table(candidates: Sequence[Candidate], attribute: str) -> FloatArray:
+    return np.array(
+        [[getattr(fold, attribute) for fold in c.folds] for c in candidates],
+        dtype=np.float64,
+    )
+
+
+def _skipped(candidates: Sequence[Candidate]) -> BoolArray:
+    return np.array([[f.status == "skipped" for f in c.folds] for c in candidates])
+
+
+def _time_moments(times: FloatArray, ran: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation over the folds that ran."""
+    means = np.full(len(times), np.nan)
+    stds = np.full(len(times), np.nan)
+    for row in np.flatnonzero(ran.any(axis=1)):
+        means[row] = times[row, ran[row]].mean()
+        stds[row] = times[row, ran[row]].std()
+    return means, stds
+
+
+def _column_dtype(values: Sequence[Any]) -> np.dtype[Any]:
+    if not all(isinstance(value, numbers.Number | np.generic) for value in values):
+        return np.dtype(object)
+    dtype = np.array(values).dtype
+    return np.dtype(object) if dtype.kind == "U" else dtype
+
+
+def _objects(values: Sequence[object]) -> npt.NDArray[np.object_]:
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
