@@ -85,7 +85,7 @@ class MiVaBOFunction:
         self, n_integer: int, n_real: int, seed: int, n_features: int = 16
     ) -> None:
         # The published instances were drawn by the legacy generator.
-        rng = np.random.RandomState(seed)  # noqa: NPY002
+        rng = np.random.RandomState(seed)
         self._first, self._second = np.triu_indices(n_integer, k=1)
         n_discrete = n_integer + self._first.size
         self._n_integer = n_integer

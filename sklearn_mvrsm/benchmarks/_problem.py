@@ -6,21 +6,15 @@ noise and tells the method's own time from the time of the objective.
 """
 
 import time
-from collections.abc import Callable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from sklearn_mvrsm import Categorical
-from sklearn_mvrsm import Integer
-from sklearn_mvrsm import Real
-from sklearn_mvrsm import SearchSpace
+from sklearn_mvrsm import Categorical, Integer, Real, SearchSpace
 
 Params = dict[str, Any]
 
@@ -94,7 +88,7 @@ class Box:
         """Return an array of shape (d,) as params; the inverse of `to_array`."""
         n = self.n_discrete
         values = np.asarray(x, dtype=float).tolist()
-        numbers = [int(round(v)) if j < n else v for j, v in enumerate(values)]
+        numbers = [round(v) if j < n else v for j, v in enumerate(values)]
         return dict(zip(self.names, numbers, strict=True))
 
 

@@ -1,20 +1,20 @@
 """The synthetic problems of the paper, and one each without reals and integers."""
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_mvrsm.benchmarks._functions import MiVaBOFunction
-from sklearn_mvrsm.benchmarks._functions import ackley
-from sklearn_mvrsm.benchmarks._functions import func3c
-from sklearn_mvrsm.benchmarks._functions import hartmann6
-from sklearn_mvrsm.benchmarks._functions import rosenbrock
-from sklearn_mvrsm.benchmarks._functions import six_hump_camel
-from sklearn_mvrsm.benchmarks._problem import Box
-from sklearn_mvrsm.benchmarks._problem import Problem
+from sklearn_mvrsm.benchmarks._functions import (
+    MiVaBOFunction,
+    ackley,
+    func3c,
+    hartmann6,
+    rosenbrock,
+    six_hump_camel,
+)
+from sklearn_mvrsm.benchmarks._problem import Box, Problem
 
 ArrayFunction = Callable[[NDArray[np.float64]], float]
 
