@@ -1,16 +1,34 @@
-"""Every name of scikit-learn and joblib that is not public, and nothing else.
+"""Every name of scikit-learn, joblib and loky that is not public, and nothing else.
 
 Each such name is a debt: it may move in any release. Importing them in one place means
 that a move breaks one module, whose test names what moved.
 """
 
+import contextlib
+import copy
+import inspect
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.metrics._scorer import _MultimetricScorer as MultimetricScorer
 from sklearn.model_selection._search import BaseSearchCV
+from sklearn.model_selection._validation import _fit_and_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_method_params as check_method_params
+
+try:
+    from joblib.externals.loky import ProcessPoolExecutor, process_executor
+    from joblib.externals.loky.backend.context import LokyContext
+    from joblib.externals.loky.cloudpickle_wrapper import dumps as cloudpickle_dumps
+except ImportError:  # a joblib that no longer brings a copy of its own
+    from loky import ProcessPoolExecutor, process_executor
+    from loky.backend.context import LokyContext
+    from loky.cloudpickle_wrapper import dumps as cloudpickle_dumps
 
 __all__ = [
     "BaseSearchCV",
@@ -18,7 +36,15 @@ __all__ = [
     "MultimetricScorer",
     "StrOptions",
     "check_method_params",
+    "children_allowed",
+    "cloudpickle_dumps",
+    "discard_executor",
+    "executor_process",
+    "fit_and_score",
     "fit_context",
+    "forbid_recycling",
+    "lean_context",
+    "one_worker_executor",
     "root_callback_context",
     "scorer_names",
 ]
@@ -60,3 +86,123 @@ def root_callback_context(search: Any, max_subtasks: int) -> Any:
     if not hasattr(search, "_init_callback_context"):
         return None
     return search._init_callback_context(max_subtasks=max_subtasks)
+
+
+def lean_context(context: Any) -> Any:
+    """Copy a callback context with the tasks above it, without their other tasks.
+
+    Parameters
+    ----------
+    context : CallbackContext
+        A leaf of the tree of tasks.
+
+    Returns
+    -------
+    CallbackContext
+        To be pickled: its size does not grow with the number of tasks.
+    """
+    lean = copy.copy(context)
+    lean._children_map = {}
+    if context.parent is not None:
+        lean.parent = lean_context(context.parent)
+        lean.parent._children_map = {context.task_id: lean}
+    return lean
+
+
+def fit_and_score(estimator: Any, X: Any, y: Any, **kwargs: Any) -> dict[str, Any]:
+    """Fit and score one candidate on one fold, as ``GridSearchCV`` does.
+
+    Parameters
+    ----------
+    estimator, X, y, **kwargs
+        Those of scikit-learn's function. Arguments that the installed release does
+        not know (``caller`` and ``callback_ctx`` before 1.9) are left out.
+
+    Returns
+    -------
+    dict
+        ``test_scores``, ``fit_time``, ``score_time`` and so on.
+    """
+    known = inspect.signature(_fit_and_score).parameters
+    kwargs = {name: value for name, value in kwargs.items() if name in known}
+    result: dict[str, Any] = _fit_and_score(estimator, X, y, **kwargs)
+    return result
+
+
+def one_worker_executor(
+    initializer: Callable[..., None], initargs: tuple[Any, ...], env: Mapping[str, str]
+) -> Executor:
+    """Make a loky executor of one process, which starts with the first task.
+
+    Parameters
+    ----------
+    initializer, initargs
+        Called in the process before anything else.
+    env : mapping
+        Environment variables of the process, added to the caller's.
+
+    Returns
+    -------
+    Executor
+        It uses a context of its own: the one registered under the name "loky" is
+        another copy's where a program imports both copies of loky.
+    """
+    executor: Executor = ProcessPoolExecutor(
+        max_workers=1,
+        context=LokyContext(),
+        initializer=initializer,
+        initargs=initargs,
+        env=dict(env),
+    )
+    return executor
+
+
+def executor_process(executor: Any) -> BaseProcess:
+    """Return the process of a one-worker executor that has been given a task."""
+    (process,) = executor._processes.values()
+    assert isinstance(process, BaseProcess)
+    return process
+
+
+def discard_executor(executor: Any, kill: Callable[[], None]) -> None:
+    """Close an executor whose process ``kill`` ends, and wait for its thread.
+
+    Parameters
+    ----------
+    executor : Executor
+        Made by `one_worker_executor`; broken already, or not.
+    kill : callable
+        Ends the process and waits for its end.
+
+    Notes
+    -----
+    The executor is made to forget the process first. It would otherwise look for the
+    process's children with psutil or ``pgrep``, and warn where there is neither.
+    """
+    manager = executor._executor_manager_thread
+    if os.name == "posix":
+        executor._processes.clear()
+    executor.shutdown(wait=False, kill_workers=True)
+    kill()
+    if manager is not None:
+        manager.join()
+
+
+def forbid_recycling() -> None:
+    """Keep loky, in this worker, from replacing it once it has grown by 300 MB."""
+    process_executor._USE_PSUTIL = False
+
+
+@contextlib.contextmanager
+def children_allowed() -> Iterator[None]:
+    """Let a daemonic process of multiprocessing (a dask worker, say) start processes.
+
+    The rule against it protects from orphans; ours end themselves with their parent.
+    """
+    config = multiprocessing.current_process()._config  # type: ignore[attr-defined]
+    daemon = config.pop("daemon", None)
+    try:
+        yield
+    finally:
+        if daemon is not None:
+            config["daemon"] = daemon

@@ -1,0 +1,81 @@
+"""The pool that has no processes: tasks run in the caller's, one after the other."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Hashable
+from typing import Any, Self
+
+from sklearn_mvrsm._outcomes import Event, attempt
+
+
+class InlinePool:
+    """The interface of `WorkerPool`, run in the caller's process without limits.
+
+    A task runs when its event is asked for.
+    """
+
+    n_workers = 1
+
+    def __init__(self) -> None:
+        self._queue: deque[tuple[Hashable, Callable[..., Any], tuple[Any, ...]]]
+        self._queue = deque()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    @property
+    def free(self) -> int:
+        """1 while nothing waits, else 0."""
+        return int(not self._queue)
+
+    def submit(
+        self,
+        task_id: Hashable,
+        fn: Callable[..., Any],
+        *args: Any,
+        timeout: float | None = None,
+    ) -> None:
+        """Queue a task.
+
+        Parameters
+        ----------
+        task_id, fn, *args
+            As in `WorkerPool.submit`.
+        timeout : None
+            Nothing else can be enforced here.
+        """
+        if timeout is not None:
+            raise ValueError("a task in the caller's process cannot have a time limit")
+        self._queue.append((task_id, fn, args))
+
+    def next_event(self, timeout: float | None = None) -> Event | None:
+        """Run the next task.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Ignored: a task runs to its end.
+
+        Returns
+        -------
+        Event or None
+            None when no task waits.
+        """
+        if not self._queue:
+            return None
+        task_id, fn, args = self._queue.popleft()
+        started = time.monotonic()
+        outcome = attempt(fn, args)
+        return Event(task_id, outcome, 0, started, time.monotonic())
+
+    def cancel(self, task_id: Hashable) -> None:
+        """Drop a task that waits; no event follows."""
+        kept = [task for task in self._queue if task[0] != task_id]
+        self._queue = deque(kept)
+
+    def close(self) -> None:
+        """Drop all tasks."""
+        self._queue.clear()

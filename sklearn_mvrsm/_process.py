@@ -1,0 +1,289 @@
+"""One process that runs a task at a time and can be killed with all it has started.
+
+The first half is what the caller holds, the second what runs in the process. Between
+them everything travels as bytes made with cloudpickle, and is read where a failure can
+be told from a broken process: an exception that does not survive pickling, or a result
+that does not, becomes text, and the process goes on.
+
+A process never outlives its caller: it watches a pipe that ends with the caller, and
+then kills its own group.
+"""
+
+import contextlib
+import faulthandler
+import os
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from sklearn_mvrsm._outcomes import OutOfMemory, Raised, Returned, attempt
+from sklearn_mvrsm._sklearn_compat import (
+    children_allowed,
+    cloudpickle_dumps,
+    discard_executor,
+    executor_process,
+    forbid_recycling,
+    one_worker_executor,
+)
+
+GRACE = 5.0
+"""Seconds past its limit after which a process that nobody stopped ends itself."""
+
+_WATCH_SECONDS = 5.0
+"""How often a process checks that its parent is the one that started it."""
+
+_REAP_SECONDS = 5.0
+"""How long to wait for a killed process; one stuck in the kernel may never go."""
+
+_MAX_EXCEPTION_BYTES = 1_000_000
+_NO_LEAK_CHECK = {"LOKY_MAX_MEMORY_LEAK_SIZE": str(10**18)}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a process sends back: an outcome whose object, if any, travels as bytes."""
+
+    outcome: Returned | Raised | OutOfMemory
+    blob: bytes | None
+    elapsed: float
+
+
+class WorkerProcess:
+    """A process, started at once; ``ready`` is done when its setup has run.
+
+    Parameters
+    ----------
+    setup : bytes
+        A task, made by `encode_task`.
+    env : mapping
+        Environment variables of the process, added to the caller's.
+    lifeline : Connection
+        Reading end of a pipe: the process ends itself when the other end is closed.
+    """
+
+    def __init__(
+        self, setup: bytes, env: Mapping[str, str], lifeline: Connection
+    ) -> None:
+        self.started = time.monotonic()
+        self._executor = one_worker_executor(
+            _enter_process, (lifeline, os.getpid()), {**_NO_LEAK_CHECK, **env}
+        )
+        with children_allowed(), _interrupts_blocked():
+            self.ready = self.run(setup, None, None)
+        self._process = executor_process(self._executor)
+
+    def run(
+        self, task: bytes, timeout: float | None, memory_limit: int | None
+    ) -> "Future[Answer]":
+        """Start a task.
+
+        Parameters
+        ----------
+        task, timeout, memory_limit
+            As in `run_encoded`.
+
+        Returns
+        -------
+        Future
+            Its exception is a ``BrokenProcessPool`` if the process died.
+
+        Raises
+        ------
+        BrokenProcessPool
+            If the process is known to be dead.
+        """
+        return self._executor.submit(run_encoded, task, timeout, memory_limit)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return not wait([self._process.sentinel], 0)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the process has been set up without fail."""
+        return (
+            self.ready.done()
+            and self.ready.exception() is None
+            and isinstance(self.ready.result().outcome, Returned)
+        )
+
+    def how_it_ended(self) -> str:
+        """Name the exit code or the signal of a process that died."""
+        self._process.join(1.0)
+        code = self._process.exitcode
+        if code is None:
+            return "an unknown exit code"
+        if code >= 0:
+            return f"exit code {code}"
+        try:
+            return f"signal {signal.Signals(-code).name}"
+        except ValueError:
+            return f"signal {-code}"
+
+    def kill(self) -> None:
+        """Kill the process and those it started, without waiting for their end."""
+        pid = self._process.pid
+        assert pid is not None
+        alive = self.is_alive
+        if os.name != "posix":
+            if alive:
+                self._process.kill()
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+            return
+        if alive:  # it has not got so far as to have a group of its own
+            self._process.kill()
+
+    def discard(self) -> None:
+        """Kill the process and those it started, and wait until it is gone."""
+        discard_executor(self._executor, self._kill_and_wait)
+
+    def _kill_and_wait(self) -> None:
+        self.kill()
+        self._process.join(_REAP_SECONDS)
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Let a process that is started here ignore Ctrl-C until it has its own group."""
+    if os.name != "posix":
+        yield
+        return
+    resource_tracker.ensure_running()  # starting it would lift the block
+    old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, old)
+
+
+def _enter_process(lifeline: Connection, parent: int) -> None:
+    """Give this process its group and its watch: the first thing that it does."""
+    if os.name == "posix":
+        os.setpgid(0, 0)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # forget what came until now
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    forbid_recycling()
+    threading.Thread(
+        target=_watch_parent, args=(lifeline, parent), name="watch-parent", daemon=True
+    ).start()
+
+
+def _watch_parent(lifeline: Connection, parent: int) -> None:
+    """End this process and its children as soon as the parent is gone."""
+    try:
+        while not lifeline.poll(_WATCH_SECONDS):
+            if os.getppid() != parent:
+                break
+    finally:
+        if os.name == "posix":
+            os.killpg(0, signal.SIGKILL)
+        else:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def encode_task(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
+    """Pickle a task, lambdas and classes of ``__main__`` included."""
+    blob: bytes = cloudpickle_dumps((fn, args), protocol=pickle.HIGHEST_PROTOCOL)
+    return blob
+
+
+def run_encoded(task: bytes, timeout: float | None, memory_limit: int | None) -> Answer:
+    """Run a task in a worker.
+
+    Parameters
+    ----------
+    task : bytes
+        Made by `encode_task`.
+    timeout : float or None
+        Seconds. Stopping the task in time is the parent's job; this process ends
+        itself `GRACE` seconds later if the parent does not.
+    memory_limit : int or None
+        As in `attempt`.
+
+    Returns
+    -------
+    Answer
+        It can be pickled whatever the task returned or raised.
+    """
+    start = time.monotonic()
+    with _last_resort(timeout):
+        loaded = attempt(pickle.loads, (task,))
+        if isinstance(loaded, Returned):
+            fn, args = loaded.value
+            outcome = attempt(fn, args, memory_limit)
+        else:
+            outcome = loaded
+        elapsed = time.monotonic() - start
+        return _encode(outcome, elapsed)
+
+
+def decode(answer: Answer) -> Returned | Raised | OutOfMemory:
+    """Restore the outcome that a worker sent.
+
+    Parameters
+    ----------
+    answer : Answer
+        Made by `run_encoded`.
+
+    Returns
+    -------
+    Returned, Raised or OutOfMemory
+        Raised too where the value cannot be restored here.
+    """
+    outcome = answer.outcome
+    if answer.blob is None:
+        return outcome
+    loaded = attempt(pickle.loads, (answer.blob,))
+    if isinstance(outcome, Raised):
+        if isinstance(loaded, Returned) and isinstance(loaded.value, BaseException):
+            return replace(outcome, exception=loaded.value)
+        return outcome
+    return loaded
+
+
+def _encode(outcome: Returned | Raised | OutOfMemory, elapsed: float) -> Answer:
+    match outcome:
+        case Returned(value):
+            dumped = attempt(cloudpickle_dumps, (value,))
+            if isinstance(dumped, Returned):
+                return Answer(Returned(None), dumped.value, elapsed)
+            return _encode(dumped, elapsed)
+        case Raised(exception=BaseException() as error):
+            return Answer(replace(outcome, exception=None), _portable(error), elapsed)
+    return Answer(outcome, None, elapsed)
+
+
+def _portable(error: BaseException) -> bytes | None:
+    """Pickle an exception; None where it does not come back as what it was."""
+    dumped = attempt(cloudpickle_dumps, (error,))
+    if not isinstance(dumped, Returned) or len(dumped.value) > _MAX_EXCEPTION_BYTES:
+        return None
+    loaded = attempt(pickle.loads, (dumped.value,))
+    if isinstance(loaded, Returned) and type(loaded.value) is type(error):
+        blob: bytes = dumped.value
+        return blob
+    return None
+
+
+@contextlib.contextmanager
+def _last_resort(timeout: float | None) -> Iterator[None]:
+    """End this process at its limit plus the grace, from C, whoever holds the GIL."""
+    if timeout is None:
+        yield
+        return
+    faulthandler.dump_traceback_later(timeout + GRACE, exit=True, file=2)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()

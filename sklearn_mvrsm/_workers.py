@@ -1,0 +1,437 @@
+"""Slots that run one task at a time in a process that can be killed.
+
+Each slot owns a worker: one process behind a loky executor of its own, so that a kill
+or a crash costs exactly one task. A warm spare takes the place of a lost worker.
+
+Two kinds of thread meet here. The caller's thread owns the slots: it starts, kills and
+replaces workers. The thread of an executor reports a finished task, and hands a worker
+that is well the next task at once, so that it need not wait for the caller. What both
+touch (queue, runs) is guarded by one lock, which is never held while waiting.
+
+All times are those of ``time.monotonic``.
+"""
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import Pipe
+from typing import Any, Self
+
+from sklearn_mvrsm._outcomes import (
+    Died,
+    Event,
+    Outcome,
+    OutOfMemory,
+    Raised,
+    Returned,
+    TimedOut,
+    attempt,
+    describe,
+    memory_limit_problem,
+)
+from sklearn_mvrsm._process import Answer, WorkerProcess, decode, encode_task
+
+_MAX_FRESH_DEATHS = 2
+"""So many processes in a row that die before their first task end the pool."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    task_id: Hashable
+    blob: bytes
+    timeout: float | None
+
+
+@dataclass(eq=False)
+class _Run:
+    """A task on a worker."""
+
+    task: _Task
+    slot: "_Slot"
+    started: float
+    deadline: float | None
+    future: "Future[Answer]"
+    finished: float = 0.0
+
+
+@dataclass(eq=False)
+class _Slot:
+    index: int
+    worker: WorkerProcess
+    run: _Run | None = None
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """A task that cannot be sent to a process."""
+
+    task: _Task
+    outcome: Raised | OutOfMemory
+
+
+_Note = _Run | _Refusal | WorkerProcess
+
+
+class WorkerPool:
+    """Run tasks in killable processes, at most ``n_workers`` at a time.
+
+    Tasks wait in a queue, first in, first out. Use it in a ``with`` block: a pool that
+    is not closed keeps the interpreter from ending.
+
+    Parameters
+    ----------
+    n_workers : int
+        Number of slots. A process is started when the first task needs it.
+    setup : callable, optional
+        Picklable, without arguments; called once in each process before the process
+        counts as ready, so that imports are not charged to a task's time limit.
+    env : mapping, optional
+        Environment variables of the processes, added to the caller's.
+    memory_limit : int, optional
+        Bytes that one task may use on top of what its process uses already.
+
+    Raises
+    ------
+    ValueError
+        If ``n_workers`` is not positive.
+    NotImplementedError
+        If the platform cannot enforce ``memory_limit``.
+    """
+
+    def __init__(
+        self,
+        n_workers: int,
+        *,
+        setup: Callable[[], object] | None = None,
+        env: Mapping[str, str] | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
+        if n_workers < 1:
+            raise ValueError(f"'n_workers' must be >= 1, got {n_workers}")
+        if memory_limit is not None and memory_limit_problem():
+            raise NotImplementedError(memory_limit_problem())
+        self.n_workers = n_workers
+        self._setup = encode_task(_nothing if setup is None else setup, ())
+        self._env = {} if env is None else dict(env)
+        self._memory_limit = memory_limit
+        self._slots: list[_Slot] = []
+        self._spare: WorkerProcess | None = None
+        self._spare_wanted = memory_limit is not None
+        self._start_seconds = 0.0
+        self._fresh_deaths = 0
+        self._queue: deque[_Task] = deque()
+        self._open: dict[Hashable, _Task] = {}  # tasks whose event is still owed
+        self._lock = threading.RLock()
+        self._notes: queue.SimpleQueue[_Note] = queue.SimpleQueue()
+        self._closed = False
+        self._reader, self._writer = Pipe(duplex=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    @property
+    def free(self) -> int:
+        """How many more tasks could start at once."""
+        idle = sum(s.run is None and s.worker.is_ready for s in self._slots)
+        return max(idle - len(self._queue), 0)
+
+    def submit(
+        self,
+        task_id: Hashable,
+        fn: Callable[..., Any],
+        *args: Any,
+        timeout: float | None = None,
+    ) -> None:
+        """Queue a task; it starts now if a slot is free.
+
+        Parameters
+        ----------
+        task_id : hashable
+            Names the task in its event; not that of a task still under way.
+        fn : callable
+            What to run. It and its arguments are pickled now.
+        *args
+            Its arguments.
+        timeout : float, optional
+            Seconds after its start at which the task is killed.
+        """
+        if self._closed:
+            raise RuntimeError("the pool is closed")
+        if task_id in self._open:
+            raise ValueError(f"task {task_id!r} is under way already")
+        encoded = attempt(encode_task, (fn, args))
+        blob = encoded.value if isinstance(encoded, Returned) else b""
+        self._open[task_id] = task = _Task(task_id, blob, timeout)
+        if not isinstance(encoded, Returned):
+            self._notes.put(_Refusal(task, encoded))
+            return
+        self._spare_wanted |= timeout is not None
+        with self._lock:
+            self._queue.append(task)
+        self._fill()
+
+    def next_event(self, timeout: float | None = None) -> Event | None:
+        """Wait for a task to end.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds to wait at most.
+
+        Returns
+        -------
+        Event or None
+            None when the time is over, or when no task is under way.
+
+        Raises
+        ------
+        RuntimeError
+            If workers cannot be set up.
+        """
+        give_up = None if timeout is None else time.monotonic() + timeout
+        while self._open:
+            self._fill()
+            event = self._stop_late_run()
+            if event is not None:
+                return event
+            try:
+                note = self._notes.get(timeout=self._pause(give_up))
+            except queue.Empty:
+                if give_up is not None and time.monotonic() >= give_up:
+                    return None
+                continue
+            event = self._read(note)
+            if event is not None:
+                return event
+        return None
+
+    def cancel(self, task_id: Hashable) -> None:
+        """Drop a task; no event follows.
+
+        A running task may go on for as long as a new worker would take to start, then
+        it is killed: so a short one does not cost a process.
+
+        Parameters
+        ----------
+        task_id : hashable
+            A task under way; others are ignored.
+        """
+        task = self._open.pop(task_id, None)
+        latest = time.monotonic() + self._start_seconds
+        with self._lock:
+            if task is not None and task in self._queue:
+                self._queue.remove(task)
+            for slot in self._slots:
+                run = slot.run
+                if run is not None and run.task is task:
+                    ends = latest if run.deadline is None else run.deadline
+                    run.deadline = min(latest, ends)
+
+    def close(self) -> None:
+        """Kill all workers and their children, and wait until they are gone."""
+        self._closed = True
+        self._writer.close()  # workers that we lost track of end themselves
+        self._reader.close()
+        with self._lock:
+            self._queue.clear()
+        workers = [slot.worker for slot in self._slots]
+        if self._spare is not None:
+            workers.append(self._spare)
+        for worker in workers:
+            worker.kill()
+        for worker in workers:
+            worker.discard()
+        self._slots, self._spare = [], None
+        self._open.clear()
+
+    # ------------------------------------------------------------ tasks on slots
+
+    def _fill(self) -> None:
+        """Give waiting tasks to idle slots; start the workers that are missing."""
+        while len(self._slots) < min(self.n_workers, len(self._open)):
+            self._slots.append(_Slot(len(self._slots), self._new_worker()))
+        for slot in self._slots:
+            if slot.run is not None or not slot.worker.is_ready or not self._queue:
+                continue
+            if not (slot.worker.is_alive and self._launch(slot)):
+                self._replace(slot)
+        all_ready = all(slot.worker.is_ready for slot in self._slots)
+        if self._spare is None and self._spare_wanted and all_ready:
+            self._spare = self._new_worker()
+
+    def _launch(self, slot: _Slot) -> bool:
+        """Start the next task, if any, on a worker that is ready; False if it died."""
+        with self._lock:
+            if not self._queue or self._closed:
+                return True
+            task = self._queue.popleft()
+            try:
+                future = slot.worker.run(task.blob, task.timeout, self._memory_limit)
+            except BrokenProcessPool:  # it died this very moment
+                self._queue.appendleft(task)
+                return False
+            now = time.monotonic()
+            deadline = None if task.timeout is None else now + task.timeout
+            slot.run = run = _Run(task, slot, now, deadline, future)
+        future.add_done_callback(lambda _: self._on_done(run))
+        return True
+
+    def _on_done(self, run: _Run) -> None:
+        """Note a finished run; in the executor's thread."""
+        run.finished = time.monotonic()
+        if self._closed:
+            return
+        with self._lock:
+            if run.slot.run is not run:
+                return  # killed by the caller's thread
+            if _is_healthy(run):
+                run.slot.run = None
+                self._launch(run.slot)
+            self._notes.put(run)
+
+    def _stop_late_run(self) -> Event | None:
+        """Kill the first run found past its deadline."""
+        for slot in self._slots:
+            with self._lock:
+                run = slot.run
+                now = time.monotonic()
+                if run is None or run.deadline is None or now < run.deadline:
+                    continue
+                if run.future.done():
+                    continue
+                slot.run = None
+            self._replace(slot)
+            limit = run.task.timeout
+            if self._is_open(run.task) and limit is not None:
+                return self._event(run, TimedOut(limit, now - run.started), now)
+        return None
+
+    def _read(self, note: _Note) -> Event | None:
+        """Act on what a thread of an executor reported."""
+        if isinstance(note, WorkerProcess):
+            self._welcome(note)
+            return None
+        if isinstance(note, _Refusal):
+            if not self._is_open(note.task):
+                return None
+            now = time.monotonic()
+            del self._open[note.task.task_id]
+            return Event(note.task.task_id, note.outcome, -1, now, now)
+        outcome = _outcome(note)
+        if note.slot.run is note:  # not healthy: still on its slot
+            note.slot.run = None
+            if isinstance(note.future.exception(), BrokenProcessPool):
+                self._replace(note.slot)
+        if not self._is_open(note.task):
+            return None
+        return self._event(note, outcome, note.finished)
+
+    def _is_open(self, task: _Task) -> bool:
+        return self._open.get(task.task_id) is task
+
+    def _event(self, run: _Run, outcome: Outcome, finished: float) -> Event:
+        del self._open[run.task.task_id]
+        return Event(run.task.task_id, outcome, run.slot.index, run.started, finished)
+
+    def _pause(self, give_up: float | None) -> float | None:
+        """Seconds until the next deadline."""
+        times = [s.run.deadline for s in self._slots if s.run is not None]
+        ends = [t for t in [*times, give_up] if t is not None]
+        if not ends:
+            return None
+        return max(min(ends) - time.monotonic(), 0.0)
+
+    # ------------------------------------------------------------ workers
+
+    def _new_worker(self) -> WorkerProcess:
+        worker = WorkerProcess(self._setup, self._env, self._reader)
+        worker.ready.add_done_callback(lambda _: self._notes.put(worker))
+        return worker
+
+    def _welcome(self, worker: WorkerProcess) -> None:
+        """Check that a worker was set up; give up if that keeps failing."""
+        error = worker.ready.exception()
+        if error is None:
+            outcome = decode(worker.ready.result())
+            if not isinstance(outcome, Returned):
+                raise RuntimeError(
+                    f"a worker could not be set up:\n{outcome.traceback}"
+                )
+            self._fresh_deaths = 0
+            self._start_seconds = time.monotonic() - worker.started
+            return
+        self._fresh_deaths += 1
+        reason = worker.how_it_ended()
+        if self._fresh_deaths >= _MAX_FRESH_DEATHS:
+            raise RuntimeError(
+                f"{self._fresh_deaths} workers in a row died while starting, the last "
+                f"one with {reason}. Look at the standard error output for its cause; "
+                "too little memory and modules that cannot be imported are common."
+            )
+        for slot in self._slots:
+            if slot.worker is worker:
+                self._replace(slot)
+        if self._spare is worker:
+            self._spare = None
+            worker.discard()
+
+    def _replace(self, slot: _Slot) -> None:
+        """Put the spare, or a new worker, in the place of a slot's worker."""
+        self._spare_wanted = True
+        slot.worker.discard()
+        spare, self._spare = self._spare, None
+        if spare is not None and not spare.is_alive:
+            spare.discard()
+            spare = None
+        slot.worker = self._new_worker() if spare is None else spare
+
+
+def _nothing() -> None:
+    """Set nothing up."""
+
+
+def _is_healthy(run: _Run) -> bool:
+    """Whether the worker may go on with another task without anybody's consent.
+
+    After other outcomes the caller may want to drop tasks that wait.
+    """
+    if run.future.exception() is not None:
+        return False
+    answer = run.future.result()
+    late = run.task.timeout is not None and answer.elapsed > run.task.timeout
+    return not late and not isinstance(answer.outcome, OutOfMemory)
+
+
+def _outcome(run: _Run) -> Outcome:
+    """Say what became of a run that ended by itself."""
+    error = run.future.exception()
+    limit = run.task.timeout
+    if isinstance(error, BrokenProcessPool):
+        elapsed = run.finished - run.started
+        if limit is not None and elapsed >= limit:  # ended itself: nobody came
+            return TimedOut(limit, elapsed)
+        return _cause_of_death(run.slot.worker)
+    if error is not None:
+        return describe(error)
+    answer = run.future.result()
+    if limit is not None and answer.elapsed > limit:
+        return TimedOut(limit, answer.elapsed)
+    return decode(answer)
+
+
+def _cause_of_death(worker: WorkerProcess) -> Died | OutOfMemory:
+    reason = worker.how_it_ended()
+    if reason == "signal SIGKILL":
+        return OutOfMemory(
+            "the worker was killed with SIGKILL by somebody else, probably by the "
+            "system because memory ran out"
+        )
+    return Died(f"the worker died with {reason}")
