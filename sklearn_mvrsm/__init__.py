@@ -1,1 +1,12 @@
 """Mixed-variable hyperparameter search for scikit-learn."""
+
+from sklearn_mvrsm._parameters import Categorical, Integer, Ordinal, Real
+from sklearn_mvrsm._space import SearchSpace
+
+__all__ = [
+    "Categorical",
+    "Integer",
+    "Ordinal",
+    "Real",
+    "SearchSpace",
+]

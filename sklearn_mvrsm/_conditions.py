@@ -1,0 +1,274 @@
+"""Which parameters exist at a point.
+
+Notation
+--------
+A condition names its *parent* by coordinate and the values that satisfy it by *spans*
+``(first, last)`` of indices, both included. A parameter exists (is *active*) where its
+parents do and all its conditions hold.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sklearn_mvrsm._base_parameter import Countable, Parameter
+from sklearn_mvrsm._parameters import Integer
+
+__all__ = ["Activity", "Condition", "Dimension", "resolve"]
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IndexArray = npt.NDArray[np.intp]
+Spans = tuple[tuple[int, int], ...]
+
+_COLLECTIONS = (list, tuple, set, frozenset, range, np.ndarray)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One requirement of a parameter: its parent has one of some values.
+
+    Parameters
+    ----------
+    parent : int
+        Coordinate of the parent.
+    spans : tuple of (int, int)
+        Indices of the values that satisfy it, first and last of each run.
+    """
+
+    parent: int
+    spans: Spans
+
+    def holds(self, index: int) -> bool:
+        """Tell whether the parent's value with this index satisfies it."""
+        return any(first <= index <= last for first, last in self.spans)
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One coordinate of a space.
+
+    Parameters
+    ----------
+    name : str or None
+        Name of the parameter; None for the category that picks one of several dicts.
+    parameter : parameter
+        What was declared.
+    alternative : int
+        Which of several dicts it comes from.
+    conditions : tuple of Condition
+        What must hold for it to exist.
+    """
+
+    name: str | None
+    parameter: Parameter
+    alternative: int
+    conditions: tuple[Condition, ...] = ()
+
+
+def resolve(
+    parameters: Mapping[str, Parameter], coordinates: Mapping[str, int]
+) -> dict[str, tuple[Condition, ...]]:
+    """Look up what the conditions of parameters in one dict refer to.
+
+    Parameters
+    ----------
+    parameters : mapping of str to parameter
+        By name.
+    coordinates : mapping of str to int
+        Where each is in a point.
+
+    Returns
+    -------
+    dict of str to tuple of Condition
+        In an order in which parents come before their children.
+
+    Raises
+    ------
+    ValueError
+        For an unknown parent, a value never offered, a real parent, or a cycle.
+    """
+    resolved: dict[str, tuple[Condition, ...]] = {}
+    for name in _parents_first(parameters):
+        resolved[name] = tuple(
+            Condition(coordinates[parent], _spans(name, parent, wanted, parameters))
+            for parent, wanted in parameters[name].conditions
+        )
+    return resolved
+
+
+def _parents_first(parameters: Mapping[str, Parameter]) -> list[str]:
+    order: dict[str, None] = {}
+    for start in parameters:
+        path = [start]  # from a child to one of its parents, and on
+        while path:
+            missing = [
+                parent
+                for parent, _ in _known_conditions(path[-1], parameters)
+                if parent not in order
+            ]
+            if not missing:
+                order[path.pop()] = None
+            elif missing[0] in path:
+                cycle = [*path[path.index(missing[0]) :], missing[0]]
+                raise ValueError(
+                    f"Conditions must not form a cycle, got {' -> '.join(cycle)}"
+                )
+            else:
+                path.append(missing[0])
+    return list(order)
+
+
+def _known_conditions(
+    name: str, parameters: Mapping[str, Parameter]
+) -> tuple[tuple[str, object], ...]:
+    conditions = parameters[name].conditions if name in parameters else ()
+    for parent, wanted in conditions:
+        if parent not in parameters:
+            raise ValueError(
+                f"Parameter {name!r} depends on {parent!r} (={wanted!r}), which is "
+                f"not in the space; its names are {sorted(parameters)}"
+            )
+    return conditions
+
+
+def _spans(
+    name: str, parent: str, wanted: object, parameters: Mapping[str, Parameter]
+) -> Spans:
+    offered = parameters[parent]
+    if not isinstance(offered, Countable):
+        raise ValueError(
+            f"Parameter {name!r} must not depend on {parent!r} (={wanted!r}): the "
+            f"values of {offered!r} cannot be listed"
+        )
+    whole = offered.indices(wanted)
+    if whole:
+        return _runs(whole)
+    items = wanted if isinstance(wanted, _COLLECTIONS) else [wanted]
+    if len(items) == 0:
+        raise ValueError(
+            f"Parameter {name!r} must name a value of {parent!r}, got {wanted!r}"
+        )
+    if isinstance(items, range) and isinstance(offered, Integer):
+        ends = offered.indices(items[0]) + offered.indices(items[-1])
+        if items.step == 1 and len(ends) == 2:  # no need to list what lies between
+            return ((ends[0], ends[1]),)
+    indices: list[int] = []
+    for item in items:
+        found = offered.indices(item)
+        if not found:
+            raise ValueError(
+                f"Parameter {name!r} depends on {parent!r} being {item!r}, which "
+                f"{offered!r} never offers"
+            )
+        indices += found
+    return _runs(indices)
+
+
+def _runs(indices: Iterable[int]) -> Spans:
+    runs: list[list[int]] = []
+    for index in sorted(set(indices)):
+        if runs and index == runs[-1][1] + 1:
+            runs[-1][1] = index
+        else:
+            runs.append([index, index])
+    return tuple((first, last) for first, last in runs)
+
+
+@dataclass(frozen=True)
+class _Level:
+    """Conditions of children whose parents' activity is known, as flat arrays."""
+
+    children: IndexArray  # (c,) coordinates
+    parents: IndexArray  # (s,) coordinate of the parent, for each span
+    low: FloatArray  # (s,) number at which the span begins
+    high: FloatArray  # (s,) number before which it ends
+    conditions: IndexArray  # (k,) where each condition's spans begin
+    groups: IndexArray  # (c,) where each child's conditions begin
+
+    def holds(self, x: FloatArray, active: BoolArray) -> BoolArray:
+        """Tell which children exist, shape (n, c)."""
+        number = x[:, self.parents]
+        held = (self.low <= number) & (number < self.high) & active[:, self.parents]
+        if len(self.conditions) < len(self.parents):
+            held = np.logical_or.reduceat(held, self.conditions, axis=1)
+        if len(self.groups) < len(self.conditions):
+            held = np.logical_and.reduceat(held, self.groups, axis=1)
+        return held
+
+
+class Activity:
+    """Tells which coordinates exist, for many points at once.
+
+    Parameters
+    ----------
+    dimensions : sequence of Dimension
+        In coordinate order.
+    """
+
+    def __init__(self, dimensions: Sequence[Dimension]) -> None:
+        levels: list[_Level] = []
+        pending = {j for j, each in enumerate(dimensions) if each.conditions}
+        while pending:
+            ready = [
+                j
+                for j in sorted(pending)
+                if not any(c.parent in pending for c in dimensions[j].conditions)
+            ]
+            levels.append(_level(ready, dimensions))
+            pending.difference_update(ready)
+        self._levels = tuple(levels)
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether there are no conditions, so that everything always exists."""
+        return len(self._levels) == 0
+
+    def __call__(self, x: FloatArray) -> BoolArray:
+        """Tell where coordinates exist.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n, d)
+            Points whose coordinates are numbers of values.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+        """
+        active = np.ones(x.shape, dtype=np.bool_)
+        for level in self._levels:
+            active[:, level.children] = level.holds(x, active)
+        return active
+
+
+def _level(children: Sequence[int], dimensions: Sequence[Dimension]) -> _Level:
+    parents: list[int] = []
+    low: list[float] = []
+    high: list[float] = []
+    conditions: list[int] = []
+    groups: list[int] = []
+    for child in children:
+        groups.append(len(conditions))
+        for condition in dimensions[child].conditions:
+            conditions.append(len(parents))
+            for first, last in condition.spans:
+                parents.append(condition.parent)
+                low.append(edge(dimensions[condition.parent], first))
+                high.append(edge(dimensions[condition.parent], last + 1))
+    return _Level(
+        np.array(children, dtype=np.intp),
+        np.array(parents, dtype=np.intp),
+        np.array(low),
+        np.array(high),
+        np.array(conditions, dtype=np.intp),
+        np.array(groups, dtype=np.intp),
+    )
+
+
+def edge(dimension: Dimension, index: int) -> float:
+    """Give the number at which the cell of a parent's index begins."""
+    assert isinstance(dimension.parameter, Countable)
+    return dimension.parameter.edge(index)

@@ -1,0 +1,124 @@
+"""Where each declared parameter goes: coordinates of a domain, conditions resolved."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sklearn_mvrsm._base_parameter import Parameter
+from sklearn_mvrsm._conditions import Condition, Dimension, resolve
+from sklearn_mvrsm._domain import Domain
+from sklearn_mvrsm._parameters import Categorical
+from sklearn_mvrsm._shorthand import as_parameter
+
+__all__ = ["Layout", "lay_out"]
+
+_BLOCKS = ("category", "integer", "real")  # in the order of a point
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Parameters and their coordinates.
+
+    Parameters
+    ----------
+    declared : tuple of dict of str to parameter
+        One dict for each alternative, in the user's order.
+    dimensions : tuple of Dimension
+        In coordinate order: categories, integers, reals, each as declared. Where
+        there are alternatives, coordinate 0 picks one.
+    coordinates : tuple of dict of str to int
+        For each alternative, the coordinate of each name, parents first.
+    """
+
+    declared: tuple[dict[str, Parameter], ...]
+    dimensions: tuple[Dimension, ...]
+    coordinates: tuple[dict[str, int], ...]
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether there are alternatives."""
+        return len(self.declared) > 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters, each once, in the user's order."""
+        return tuple(dict.fromkeys(name for each in self.declared for name in each))
+
+    @property
+    def parents_first(self) -> list[int]:
+        """All coordinates, parents before their children."""
+        picker = [0] if self.is_choice else []
+        return picker + [j for each in self.coordinates for j in each.values()]
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The box of the numbers."""
+        blocks: dict[str, list[Parameter]] = {block: [] for block in _BLOCKS}
+        for each in self.dimensions:
+            blocks[each.parameter.kind].append(each.parameter)
+        integers = [each.bounds for each in blocks["integer"]]
+        return Domain(
+            tuple(int(each.size) for each in blocks["category"]),
+            tuple((int(low), int(high)) for low, high in integers),
+            tuple(each.bounds for each in blocks["real"]),
+        )
+
+
+def lay_out(params: Any) -> Layout:
+    """Read what a user declared and give each parameter a coordinate.
+
+    Parameters
+    ----------
+    params : dict or list of dict
+        As for :class:`SearchSpace`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a name, a parameter or a condition makes no sense.
+    """
+    declared = _read(params)
+    entries: list[tuple[int, str | None, Parameter]] = [
+        (alternative, name, parameter)
+        for alternative, parameters in enumerate(declared)
+        for name, parameter in parameters.items()
+    ]
+    if len(declared) > 1:
+        entries.insert(0, (0, None, Categorical(tuple(range(len(declared))))))
+    entries.sort(key=lambda entry: _BLOCKS.index(entry[2].kind))
+    places: list[dict[str, int]] = [{} for _ in declared]
+    for j, (alternative, name, _) in enumerate(entries):
+        if name is not None:
+            places[alternative][name] = j
+    resolved = [resolve(*pair) for pair in zip(declared, places, strict=True)]
+    dimensions = []
+    for alternative, name, parameter in entries:
+        conditions = () if name is None else resolved[alternative][name]
+        if len(declared) > 1 and name is not None and conditions == ():
+            conditions = (Condition(0, ((alternative, alternative),)),)
+        dimensions.append(Dimension(name, parameter, alternative, conditions))
+    coordinates = tuple(
+        {name: place[name] for name in order}
+        for order, place in zip(resolved, places, strict=True)
+    )
+    return Layout(declared, tuple(dimensions), coordinates)
+
+
+def _read(params: Any) -> tuple[dict[str, Parameter], ...]:
+    alternatives = [params] if isinstance(params, Mapping) else params
+    if not isinstance(alternatives, list | tuple) or not all(
+        isinstance(each, Mapping) for each in alternatives
+    ):
+        raise TypeError(
+            f"A space must be a dict, a list of dicts or a SearchSpace, got {params!r}"
+        )
+    if len(alternatives) == 0:
+        raise ValueError(f"A list of alternatives must not be empty, got {params!r}")
+    for name in (name for each in alternatives for name in each):
+        if not isinstance(name, str) or name == "":
+            raise TypeError(f"A parameter's name must be a non-empty str, got {name!r}")
+    return tuple(
+        {name: as_parameter(name, value) for name, value in each.items()}
+        for each in alternatives
+    )
