@@ -5,12 +5,15 @@ takes its process with it.
 """
 
 import contextlib
+import os
 import sys
 import traceback
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any
 
+_PACKAGE = os.path.dirname(__file__)
 _MEMORY_PHRASES = (
     "bad_alloc",
     "bad allocation",
@@ -106,7 +109,7 @@ def describe(error: BaseException) -> Raised | OutOfMemory:
     Parameters
     ----------
     error : BaseException
-        The traceback's text leaves out the frame that caught it.
+        The text of its traceback begins behind this package's own frames.
 
     Returns
     -------
@@ -116,7 +119,7 @@ def describe(error: BaseException) -> Raised | OutOfMemory:
     """
     message = _text(error)
     frames = error.__traceback__
-    if frames is not None and frames.tb_next is not None:
+    while frames is not None and frames.tb_next is not None and _is_ours(frames):
         frames = frames.tb_next
     text = "".join(traceback.format_exception(type(error), error, frames))
     cause: BaseException | None = error
@@ -158,6 +161,11 @@ def memory_limited(limit: int | None) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _is_ours(frames: TracebackType) -> bool:
+    """Whether a traceback begins in this package."""
+    return os.path.dirname(frames.tb_frame.f_code.co_filename) == _PACKAGE
 
 
 def _text(error: BaseException) -> str:

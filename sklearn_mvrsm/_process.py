@@ -141,7 +141,8 @@ class WorkerProcess:
             os.killpg(pid, signal.SIGKILL)
             return
         if alive:  # it has not got so far as to have a group of its own
-            self._process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def discard(self) -> None:
         """Kill the process and those it started, and wait until it is gone."""

@@ -23,10 +23,12 @@ from sklearn.utils.validation import _check_method_params as check_method_params
 
 try:
     from joblib.externals.loky import ProcessPoolExecutor, process_executor
+    from joblib.externals.loky.backend import resource_tracker
     from joblib.externals.loky.backend.context import LokyContext
     from joblib.externals.loky.cloudpickle_wrapper import dumps as cloudpickle_dumps
 except ImportError:  # a joblib that no longer brings a copy of its own
     from loky import ProcessPoolExecutor, process_executor
+    from loky.backend import resource_tracker
     from loky.backend.context import LokyContext
     from loky.cloudpickle_wrapper import dumps as cloudpickle_dumps
 
@@ -45,8 +47,10 @@ __all__ = [
     "forbid_recycling",
     "lean_context",
     "one_worker_executor",
+    "register_folder",
     "root_callback_context",
     "scorer_names",
+    "unregister_folder",
 ]
 
 
@@ -206,3 +210,13 @@ def children_allowed() -> Iterator[None]:
     finally:
         if daemon is not None:
             config["daemon"] = daemon
+
+
+def register_folder(path: str) -> None:
+    """Have a folder removed when this process is gone, even if it was killed."""
+    resource_tracker.register(path, "folder")
+
+
+def unregister_folder(path: str) -> None:
+    """Take back `register_folder`."""
+    resource_tracker.unregister(path, "folder")

@@ -1,0 +1,318 @@
+"""Candidates evaluated on folds: every fit becomes a row, whatever it does.
+
+A record does not depend on how many fits run at a time, or on which ends first: the
+folds of a candidate are decided in their order. After the first one that times out,
+crashes or runs out of memory, the later ones are skipped, even if they had run.
+"""
+
+import contextlib
+import functools
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import joblib
+
+from sklearn_mvrsm._fold import FitJob, FitReport, run_fold
+from sklearn_mvrsm._inline import InlinePool
+from sklearn_mvrsm._outcomes import (
+    Died,
+    Event,
+    OutOfMemory,
+    Raised,
+    Returned,
+    TimedOut,
+)
+from sklearn_mvrsm._payload import PayloadFile, read_payload
+from sklearn_mvrsm._surroundings import Surroundings, thread_limits
+from sklearn_mvrsm._workers import WorkerPool
+
+ENDING_STATUSES = frozenset({"timeout", "out_of_memory", "crashed"})
+"""Statuses of a fold after which the later folds of its candidate are skipped."""
+
+
+@dataclass(frozen=True)
+class FoldScore:
+    """What became of one candidate on one fold.
+
+    Attributes
+    ----------
+    candidate, fold : int
+        Which fit it was.
+    status : str
+        "ok", "error" (the fit or a scorer raised), "timeout", "out_of_memory",
+        "crashed" (its process died) or "skipped".
+    test_scores, train_scores : dict of str to float, or None
+        By name of the metric ("score" where it has none), without those that could not
+        be computed. None if nothing was computed.
+    fit_time, score_time : float
+        Seconds. Of a fit that failed: all it took, and 0.
+    n_test_samples : int or None
+        None if the fit failed.
+    error : str
+        What went wrong: a traceback's text, or a sentence. Empty where nothing did.
+    exception : BaseException or None
+        What was raised, where errors are to be raised and it could be brought here.
+    slot : int or None
+        Where it ran. None if it never did.
+    started, finished : float or None
+        When it ran, by ``time.monotonic``.
+    stop : bool
+        Whether a callback of scikit-learn's asked to stop the search.
+    """
+
+    candidate: int
+    fold: int
+    status: str
+    test_scores: dict[str, float] | None = None
+    train_scores: dict[str, float] | None = None
+    fit_time: float = 0.0
+    score_time: float = 0.0
+    n_test_samples: int | None = None
+    error: str = ""
+    exception: BaseException | None = field(default=None, compare=False)
+    slot: int | None = None
+    started: float | None = None
+    finished: float | None = None
+    stop: bool = False
+
+
+class Evaluator:
+    """Evaluates candidates on folds, several at a time. Use it in a ``with`` block.
+
+    Fits run in the caller's process if ``n_jobs`` is one and there is no limit, else in
+    processes of their own, which read the job from a file that is written once.
+
+    Parameters
+    ----------
+    job : FitJob
+        What is to be fitted.
+    n_jobs : int or None
+        Fits at a time, as joblib reads it.
+    timeout : float or None
+        Seconds for one fit with its scoring.
+    memory_limit : int or None
+        Bytes for one fit.
+
+    Attributes
+    ----------
+    n_slots : int
+        Fits at a time.
+    """
+
+    def __init__(
+        self,
+        job: FitJob,
+        *,
+        n_jobs: int | None = None,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
+        self.n_slots: int = joblib.effective_n_jobs(n_jobs)
+        self._job = job
+        self._timeout = timeout
+        self._memory_limit = memory_limit
+        self._records: dict[int, _Record] = {}
+        self._decided: deque[FoldScore] = deque()
+        self._resources = contextlib.ExitStack()
+        self._pool: WorkerPool | InlinePool
+        self._run: Callable[..., FitReport]
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as stack:
+            if self.n_slots == 1 and self._timeout is self._memory_limit is None:
+                self._pool = stack.enter_context(InlinePool())
+                self._run = functools.partial(run_fold, self._job)
+            else:
+                content = (self._job, Surroundings.of_this_thread())
+                path = stack.enter_context(PayloadFile(content)).path
+                self._pool = WorkerPool(
+                    self.n_slots,
+                    setup=functools.partial(_open_job, path),
+                    env=thread_limits(self.n_slots),
+                    memory_limit=self._memory_limit,
+                )
+                stack.enter_context(self._pool)
+                self._run = functools.partial(_run_mapped_fold, path)
+            self._resources = stack.pop_all()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def submit(
+        self,
+        candidate: int,
+        params: Mapping[str, Any],
+        folds: Sequence[int],
+        tasks: Sequence[Any] | None = None,
+    ) -> None:
+        """Have a candidate evaluated; earlier candidates and folds go first.
+
+        Parameters
+        ----------
+        candidate : int
+            Its number.
+        params : mapping
+            Its parameters.
+        folds : sequence of int
+            Which of the job's splits, in the order in which they are to be decided.
+        tasks : sequence, optional
+            Callback contexts of scikit-learn 1.9, one a fold.
+        """
+        self._records[candidate] = _Record(candidate, tuple(folds))
+        for fold, task in zip(folds, tasks or [None] * len(folds), strict=True):
+            self._pool.submit(
+                (candidate, fold), self._run, params, fold, task, timeout=self._timeout
+            )
+
+    def next_event(self, timeout: float | None = None) -> FoldScore | None:
+        """Wait for the next fold to be decided.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds to wait at most. Fits in the caller's process run to their end.
+
+        Returns
+        -------
+        FoldScore or None
+            Each fold comes once, those of a candidate in their order. None when the
+            time is over, or when nothing is under way.
+
+        Raises
+        ------
+        Exception
+            What a fit or a scorer raised, if errors are to be raised.
+        """
+        give_up = None if timeout is None else time.monotonic() + timeout
+        while not self._decided:
+            left = None if give_up is None else max(give_up - time.monotonic(), 0.0)
+            event = self._pool.next_event(left)
+            if event is None:
+                return None
+            self._take(event)
+        score = self._decided.popleft()
+        if self._job.raise_errors and score.status == "error":
+            _raise(score)
+        return score
+
+    def cancel(self, candidate: int) -> None:
+        """Skip the folds of a candidate that are not decided yet.
+
+        Parameters
+        ----------
+        candidate : int
+            Its number.
+        """
+        record = self._records[candidate]
+        self._end(record, record.n_decided)
+        self._decided.extend(record.decide())
+
+    def close(self) -> None:
+        """Kill what runs, and remove the file of the job."""
+        self._resources.close()
+
+    def _take(self, event: Event) -> None:
+        score = _fold_score(event, keep_exception=self._job.raise_errors)
+        record = self._records[score.candidate]
+        record.arrived[score.fold] = score
+        if score.status in ENDING_STATUSES:
+            self._end(record, record.folds.index(score.fold) + 1)
+        self._decided.extend(record.decide())
+
+    def _end(self, record: "_Record", n_kept: int) -> None:
+        """Keep the first folds only."""
+        for fold in record.folds[n_kept : record.n_kept]:
+            self._pool.cancel((record.candidate, fold))
+        record.n_kept = min(record.n_kept, n_kept)
+
+
+class _Record:
+    """The folds of one candidate, which arrive in any order and are decided in one."""
+
+    def __init__(self, candidate: int, folds: tuple[int, ...]) -> None:
+        self.candidate = candidate
+        self.folds = folds
+        self.arrived: dict[int, FoldScore] = {}
+        self.n_decided = 0
+        self.n_kept = len(folds)  # those behind are skipped
+
+    def decide(self) -> Iterator[FoldScore]:
+        """Yield what can be said by now."""
+        while self.n_decided < len(self.folds):
+            fold = self.folds[self.n_decided]
+            if self.n_decided >= self.n_kept:
+                score = FoldScore(self.candidate, fold, "skipped")
+            elif fold in self.arrived:
+                score = self.arrived.pop(fold)
+            else:
+                return
+            self.n_decided += 1
+            yield score
+
+
+@functools.lru_cache(maxsize=1)
+def _open_job(path: str) -> tuple[FitJob, Surroundings]:
+    """Open the job that this process works on, once."""
+    job, surroundings = read_payload(path)
+    return job, surroundings
+
+
+def _run_mapped_fold(
+    path: str, params: Mapping[str, Any], fold: int, task: Any
+) -> FitReport:
+    """Run a fold in a worker."""
+    job, surroundings = _open_job(path)
+    with surroundings.restored():
+        return run_fold(job, params, fold, task)
+
+
+def _fold_score(event: Event, *, keep_exception: bool) -> FoldScore:
+    """Turn what became of a task into a record."""
+    assert isinstance(event.task_id, tuple)
+    candidate, fold = event.task_id
+    common: dict[str, Any] = {
+        "slot": event.slot,
+        "started": event.started,
+        "finished": event.finished,
+    }
+    took = event.finished - event.started
+    match event.outcome:
+        case Returned(FitReport() as report):
+            return FoldScore(
+                candidate,
+                fold,
+                status="error" if report.errors else "ok",
+                test_scores=report.test_scores,
+                train_scores=report.train_scores,
+                fit_time=report.fit_time,
+                score_time=report.score_time,
+                n_test_samples=report.n_test_samples,
+                error="\n".join(report.errors),
+                stop=report.stop,
+                **common,
+            )
+        case Raised(traceback=text, exception=exception):
+            status, error = "error", text
+            if keep_exception:
+                common["exception"] = exception
+        case TimedOut(limit, elapsed):
+            status = "timeout"
+            error = f"the fit was stopped after {elapsed:.2f} s, its limit is {limit} s"
+        case OutOfMemory(message, text):
+            status, error = "out_of_memory", text or message
+        case Died(reason):
+            status, error = "crashed", reason
+    return FoldScore(candidate, fold, status, fit_time=took, error=error, **common)
+
+
+def _raise(score: FoldScore) -> None:
+    """Raise what a fit raised."""
+    if score.exception is None:
+        raise RuntimeError(f"a fit raised:\n{score.error}")
+    if score.exception.__traceback__ is None:
+        score.exception.add_note(f"It was raised in a worker:\n{score.error}")
+    raise score.exception

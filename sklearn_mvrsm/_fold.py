@@ -1,0 +1,153 @@
+"""One candidate on one fold: the fit and its scores, in this process."""
+
+import contextlib
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sklearn.base import clone
+
+from sklearn_mvrsm._outcomes import OutOfMemory, describe
+from sklearn_mvrsm._sklearn_compat import MultimetricScorer, fit_and_score
+
+
+@dataclass(frozen=True)
+class FitJob:
+    """All about a fit that is the same for every candidate.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Cloned for each fit.
+    X : array-like of shape (n_samples, n_features)
+        The data, of any kind that scikit-learn can index.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs) or None
+        The target.
+    splits : sequence of (train, test)
+        Indices of each fold.
+    scorer : callable
+        ``scorer(estimator, X, y, **score_params)`` gives a number or a dict of them.
+    fit_params, score_params : mapping
+        Those with one entry a sample are cut to the samples of the fold.
+    return_train_score : bool
+        Whether to score on the training samples too.
+    raise_errors : bool
+        Whether ``error_score`` is "raise".
+    """
+
+    estimator: Any
+    X: Any
+    y: Any
+    splits: Sequence[tuple[Any, Any]]
+    scorer: Any
+    fit_params: Mapping[str, Any] = field(default_factory=dict)
+    score_params: Mapping[str, Any] = field(default_factory=dict)
+    return_train_score: bool = False
+    raise_errors: bool = False
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """What a fit sends back: plain data, so that it can always be sent."""
+
+    test_scores: dict[str, float]
+    train_scores: dict[str, float] | None
+    fit_time: float
+    score_time: float
+    n_test_samples: int
+    errors: tuple[str, ...]
+    stop: bool
+
+
+def run_fold(
+    job: FitJob, params: Mapping[str, Any], fold: int, task: Any = None
+) -> FitReport:
+    """Fit and score one candidate on one fold, in this process.
+
+    Parameters
+    ----------
+    job : FitJob
+        What is to be fitted.
+    params : mapping
+        The candidate. Values that are estimators are cloned.
+    fold : int
+        Which of ``job.splits``.
+    task : object, optional
+        Callback context of scikit-learn 1.9, with a ``caller``.
+
+    Returns
+    -------
+    FitReport
+        A failed fit raises; a failed scorer does if ``job.raise_errors`` is set, and
+        is one of ``errors`` otherwise.
+    """
+    train, test = job.splits[fold]
+    scorer = _CarefulScorer(job.scorer, job.raise_errors)
+    result = fit_and_score(
+        clone(job.estimator),
+        job.X,
+        job.y,
+        scorer=scorer,
+        train=train,
+        test=test,
+        verbose=0,
+        parameters=params,
+        fit_params=dict(job.fit_params),
+        score_params=dict(job.score_params),
+        return_train_score=job.return_train_score,
+        return_n_test_samples=True,
+        return_times=True,
+        error_score="raise",
+        caller=getattr(task, "caller", None),
+        callback_ctx=task,
+    )
+    return FitReport(
+        test_scores=result["test_scores"],
+        train_scores=result.get("train_scores"),
+        fit_time=float(result["fit_time"]),
+        score_time=float(result["score_time"]),
+        n_test_samples=int(result["n_test_samples"]),
+        errors=tuple(scorer.errors),
+        stop=bool(getattr(task, "stop", False)),
+    )
+
+
+class _CarefulScorer:
+    """A scorer whose scores are floats by name, without those that failed."""
+
+    def __init__(self, scorer: Any, raise_errors: bool) -> None:
+        self._scorer = scorer
+        self._raise_errors = raise_errors
+        self.errors: list[str] = []
+
+    def __call__(self, estimator: Any, *args: Any, **kwargs: Any) -> dict[str, float]:
+        try:
+            scores = self._scorer(estimator, *args, **kwargs)
+        except Exception as error:
+            outcome = describe(error)
+            if self._raise_errors or isinstance(outcome, OutOfMemory):
+                raise
+            self.errors.append(outcome.traceback)
+            return {}
+        named = scores if isinstance(scores, dict) else {"score": scores}
+        floats = {name: self._number(name, score) for name, score in named.items()}
+        return {name: score for name, score in floats.items() if score is not None}
+
+    def _number(self, name: str, score: Any) -> float | None:
+        if hasattr(score, "item"):
+            with contextlib.suppress(ValueError):
+                score = score.item()
+        if isinstance(score, numbers.Real):
+            return float(score)
+        if isinstance(score, str) and isinstance(self._scorer, MultimetricScorer):
+            message = score  # the traceback of a scorer that failed among others
+        else:
+            message = (
+                f"scoring must return a number, got {score!r} ({type(score)}) instead. "
+                f"(scorer={name})"
+            )
+        if self._raise_errors:
+            raise ValueError(message)
+        self.errors.append(message)
+        return None

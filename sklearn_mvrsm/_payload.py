@@ -1,0 +1,121 @@
+"""A file that carries an object to many processes, its large arrays mapped, not copied.
+
+Layout: eight bytes, the length of the head; the head, a pickle of (the object without
+its large buffers, the sizes of the buffers); the buffers, each at a multiple of 64.
+"""
+
+import mmap
+import os
+import pickle
+import shutil
+import tempfile
+from typing import Any, Self
+
+from sklearn_mvrsm._sklearn_compat import (
+    cloudpickle_dumps,
+    register_folder,
+    unregister_folder,
+)
+
+MIN_MAPPED = 1_000_000
+"""Bytes from which a buffer is mapped; it is then read-only, as joblib's are."""
+
+_ALIGNMENT = 64
+_LENGTH_BYTES = 8
+
+
+class PayloadFile:
+    """An object in a private temporary folder, which goes with the ``with`` block.
+
+    The folder is removed too, by joblib's resource tracker, if this process is killed.
+
+    Parameters
+    ----------
+    content : object
+        Anything that cloudpickle can pickle.
+    """
+
+    def __init__(self, content: object) -> None:
+        self._content = content
+        self._folder = ""
+
+    @property
+    def path(self) -> str:
+        """Where the file is, within the ``with`` block."""
+        return os.path.join(self._folder, "payload")
+
+    def __enter__(self) -> Self:
+        self._folder = tempfile.mkdtemp(prefix="sklearn-mvrsm-")
+        try:
+            register_folder(self._folder)
+            write_payload(self.path, self._content)
+        except BaseException:
+            self._remove()
+            raise
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._remove()
+
+    def _remove(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+        unregister_folder(self._folder)
+
+
+def write_payload(path: str, content: object) -> None:
+    """Write an object to a file for `read_payload`.
+
+    Parameters
+    ----------
+    path : str
+        The file, overwritten.
+    content : object
+        Anything that cloudpickle can pickle.
+    """
+    buffers: list[memoryview] = []
+
+    def keep_inside(buffer: pickle.PickleBuffer) -> bool:
+        try:
+            view = buffer.raw()
+        except BufferError:  # not contiguous
+            return True
+        if view.nbytes < MIN_MAPPED:
+            return True
+        buffers.append(view)
+        return False
+
+    inside = cloudpickle_dumps(content, protocol=5, buffer_callback=keep_inside)
+    head = pickle.dumps((inside, [view.nbytes for view in buffers]))
+    with open(path, "wb") as file:
+        file.write(len(head).to_bytes(_LENGTH_BYTES, "little"))
+        file.write(head)
+        for view in buffers:
+            file.write(bytes(-file.tell() % _ALIGNMENT))
+            file.write(view)
+
+
+def read_payload(path: str) -> Any:
+    """Read an object, with its large buffers mapped.
+
+    Parameters
+    ----------
+    path : str
+        A file made by `write_payload`. It may be removed while the object is in use
+        (except on Windows).
+
+    Returns
+    -------
+    object
+        Its large arrays are read-only.
+    """
+    with open(path, "rb") as file:
+        view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    start = _LENGTH_BYTES
+    end = start + int.from_bytes(view[:start], "little")
+    inside, sizes = pickle.loads(view[start:end])
+    buffers = []
+    for size in sizes:
+        start = end + -end % _ALIGNMENT
+        end = start + size
+        buffers.append(view[start:end])
+    return pickle.loads(inside, buffers=buffers)
