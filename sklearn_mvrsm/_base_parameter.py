@@ -101,6 +101,11 @@ class Parameter(ABC):
                 raise TypeError(f"'when' takes parent names as str, got {name!r}")
         return replace(self, conditions=self.conditions + added)
 
+    @property
+    def condition_text(self) -> str:
+        """The conditions as a person would say them; empty if there are none."""
+        return " and ".join(f"{name} is {wanted!r}" for name, wanted in self.conditions)
+
     def __eq__(self, other: object) -> bool:
         """Tell whether both say the same, values compared by ``same_value``."""
         if type(self) is not type(other):

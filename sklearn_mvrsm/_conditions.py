@@ -23,7 +23,7 @@ BoolArray = npt.NDArray[np.bool_]
 IndexArray = npt.NDArray[np.intp]
 Spans = tuple[tuple[int, int], ...]
 
-_COLLECTIONS = (list, tuple, set, frozenset, range, np.ndarray)
+_COLLECTIONS = (list, tuple, set, frozenset, range)
 
 
 @dataclass(frozen=True)
@@ -146,6 +146,8 @@ def _spans(
     whole = offered.indices(wanted)
     if whole:
         return _runs(whole)
+    if isinstance(wanted, np.ndarray):
+        wanted = list(np.atleast_1d(wanted))
     items = wanted if isinstance(wanted, _COLLECTIONS) else [wanted]
     if len(items) == 0:
         raise ValueError(

@@ -5,13 +5,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from sklearn_mvrsm._base_parameter import Parameter
 from sklearn_mvrsm._conditions import Condition, Dimension, resolve
 from sklearn_mvrsm._domain import Domain
-from sklearn_mvrsm._parameters import Categorical
+from sklearn_mvrsm._parameters import (
+    Categorical,
+    Integer,
+    Real,
+    snap_log_integers,
+    snap_logarithms,
+)
 from sklearn_mvrsm._shorthand import as_parameter
 
 __all__ = ["Layout", "lay_out"]
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.intp]
 
 _BLOCKS = ("category", "integer", "real")  # in the order of a point
 
@@ -63,6 +75,46 @@ class Layout:
             tuple((int(low), int(high)) for low, high in integers),
             tuple(each.bounds for each in blocks["real"]),
         )
+
+    def snap(self, x: FloatArray) -> FloatArray:
+        """Give the nearest points whose coordinates are numbers of values.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+        """
+        x = self.domain.round(x)
+        if len(self._log_reals) > 0:
+            x[:, self._log_reals] = snap_logarithms(x[:, self._log_reals])
+        columns, low, high = self._log_integers
+        if len(columns) > 0:
+            x[:, columns] = snap_log_integers(x[:, columns], low, high)
+        return x
+
+    @cached_property
+    def _log_reals(self) -> IndexArray:
+        """Coordinates that are logarithms of reals."""
+        found = [
+            j
+            for j, each in enumerate(self.dimensions)
+            if isinstance(each.parameter, Real) and each.parameter.log
+        ]
+        return np.array(found, dtype=np.intp)
+
+    @cached_property
+    def _log_integers(self) -> tuple[IndexArray, FloatArray, FloatArray]:
+        """Coordinates that are logarithms of integers, and those integers' bounds."""
+        found = [
+            (j, each.parameter.low, each.parameter.high)
+            for j, each in enumerate(self.dimensions)
+            if isinstance(each.parameter, Integer) and each.parameter.kind == "real"
+        ]
+        table = np.array(found, dtype=np.float64).reshape(-1, 3)
+        return table[:, 0].astype(np.intp), table[:, 1].copy(), table[:, 2].copy()
 
 
 def lay_out(params: Any) -> Layout:

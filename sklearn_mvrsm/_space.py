@@ -1,8 +1,7 @@
 """The space of a search: named parameters on one side, points of a box on the other."""
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -10,31 +9,26 @@ import numpy as np
 import numpy.typing as npt
 
 from sklearn_mvrsm._conditions import Activity, Dimension
+from sklearn_mvrsm._constraints import (
+    Constraint,
+    InfeasibleSpaceError,
+    checked,
+    infeasible,
+    objection,
+)
 from sklearn_mvrsm._domain import Domain
 from sklearn_mvrsm._enumeration import count, walk
 from sklearn_mvrsm._layout import Layout, lay_out
-from sklearn_mvrsm._parameters import (
-    Integer,
-    Real,
-    snap_log_integers,
-    snap_logarithms,
-)
 from sklearn_mvrsm._values import describe_value
 
 __all__ = ["InfeasibleSpaceError", "SearchSpace"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
-IndexArray = npt.NDArray[np.intp]
 Params = dict[str, Any]
-Constraint = Callable[[Params], bool]
 
 _TRIES = 10_000  # points drawn before a space is declared infeasible
 _ALTERNATIVE = ""  # key under which codes tell the alternative; never a name
-
-
-class InfeasibleSpaceError(ValueError):
-    """Almost nothing in the space satisfies its constraints."""
 
 
 class SearchSpace:
@@ -95,7 +89,7 @@ class SearchSpace:
         params: "Mapping[str, Any] | Sequence[Mapping[str, Any]] | SearchSpace",
         constraints: Sequence[Constraint] = (),
     ) -> None:
-        self.constraints: tuple[Constraint, ...] = _checked(constraints)
+        self.constraints: tuple[Constraint, ...] = checked(constraints)
         self._layout: Layout
         if isinstance(params, SearchSpace):
             self.constraints = params.constraints + self.constraints
@@ -175,6 +169,7 @@ class SearchSpace:
         )
 
     def _encode(self, params: Mapping[str, Any], alternative: int) -> FloatArray:
+        declared = self._layout.declared[alternative]
         coordinates = self._layout.coordinates[alternative]
         x = self.domain.neutral.copy()
         if self._layout.is_choice:
@@ -186,19 +181,20 @@ class SearchSpace:
                     f"are {sorted(coordinates)}"
                 )
             try:
-                number = self._layout.declared[alternative][name].to_number(value)
+                number = declared[name].to_number(value)
             except ValueError as error:
                 raise ValueError(f"Parameter {name!r} {error}") from None
             x[coordinates[name]] = number + 0.0  # no negative zero
-        active = self._activity(x[np.newaxis])[0]
+        active = self._activity(x[np.newaxis])[0].tolist()
         for name, j in coordinates.items():
             if active[j] and name not in params:
-                raise ValueError(f"Parameter {name!r} must have a value, got {params}")
+                raise ValueError(
+                    f"Parameter {name!r} must have a value, got only {sorted(params)}"
+                )
             if name in params and not active[j]:
                 raise ValueError(
-                    f"Parameter {name!r} (={params[name]!r}) must be absent where "
-                    f"{self._layout.declared[alternative][name]!r} does not hold, "
-                    f"got {params}"
+                    f"Parameter {name!r} (={params[name]!r}) must be absent here: it "
+                    f"exists only where {declared[name].condition_text} holds"
                 )
         return x
 
@@ -219,7 +215,9 @@ class SearchSpace:
         x = self._stack(point)
         if len(x) != 1:
             raise ValueError(f"'point' must have shape (d,), got {np.shape(point)}")
-        x = self._snap(x)
+        if np.isnan(x).any():
+            raise ValueError(f"'point' must not have NaN, got {point!r}")
+        x = self._layout.snap(x)
         active = self._activity(x)[0].tolist()
         numbers = x[0].tolist()
         alternative = int(numbers[0]) if self._layout.is_choice else 0
@@ -247,12 +245,11 @@ class SearchSpace:
     def from_codes(self, codes: Mapping[str, int | float]) -> Params:
         """Give the configuration that ``to_codes`` turned into ``codes``."""
         declared = self._layout.declared[int(codes.get(_ALTERNATIVE, 0))]
-        params = {
+        return {
             name: declared[name].from_code(code)
             for name, code in codes.items()
             if name != _ALTERNATIVE
         }
-        return params
 
     # What the optimiser asks about points
 
@@ -270,7 +267,7 @@ class SearchSpace:
         x = self._stack(points)
         if self._activity.is_trivial:
             return np.ones(np.shape(points), dtype=np.bool_)
-        return self._activity(self._snap(x)).reshape(np.shape(points))
+        return self._activity(self._layout.snap(x)).reshape(np.shape(points))
 
     def canonical(self, points: npt.ArrayLike) -> FloatArray:
         """Give the one point that stands for the configuration of each point.
@@ -288,7 +285,7 @@ class SearchSpace:
         -------
         ndarray, same shape
         """
-        x = self._snap(self._stack(points))
+        x = self._layout.snap(self._stack(points))
         if not self._activity.is_trivial:
             x = np.where(self._activity(x), x, self.domain.neutral)
         x += 0.0  # no negative zeros
@@ -303,58 +300,14 @@ class SearchSpace:
             )
         return x
 
-    def _snap(self, x: FloatArray) -> FloatArray:
-        x = self.domain.round(x)
-        if len(self._log_reals) > 0:
-            x[:, self._log_reals] = snap_logarithms(x[:, self._log_reals])
-        columns, low, high = self._log_integers
-        if len(columns) > 0:
-            x[:, columns] = snap_log_integers(x[:, columns], low, high)
-        return x
-
-    @cached_property
-    def _log_reals(self) -> IndexArray:
-        """Coordinates that are logarithms of reals."""
-        found = [
-            j
-            for j, each in enumerate(self.parameters)
-            if isinstance(each.parameter, Real) and each.parameter.log
-        ]
-        return np.array(found, dtype=np.intp)
-
-    @cached_property
-    def _log_integers(self) -> tuple[IndexArray, FloatArray, FloatArray]:
-        """Coordinates that are logarithms of integers, and those integers' bounds."""
-        found = [
-            (j, each.parameter.low, each.parameter.high)
-            for j, each in enumerate(self.parameters)
-            if isinstance(each.parameter, Integer) and each.parameter.kind == "real"
-        ]
-        table = np.array(found, dtype=np.float64).reshape(-1, 3)
-        return table[:, 0].astype(np.intp), table[:, 1].copy(), table[:, 2].copy()
-
     def feasible(self, point: npt.ArrayLike) -> bool:
         """Tell whether the configuration of a point of shape (d,) is allowed."""
-        return not self.constraints or self._objection(point) is None
+        return self._objection(point) is None
 
     def _objection(self, point: npt.ArrayLike) -> Constraint | None:
-        params = self.decode(point)
-        for constraint in self.constraints:
-            try:
-                allowed = constraint(dict(params))
-            except Exception as error:
-                error.add_note(
-                    f"raised by the constraint {_name(constraint)} for {params!r}"
-                )
-                raise
-            if not isinstance(allowed, bool | np.bool_):
-                raise TypeError(
-                    f"The constraint {_name(constraint)} must return a bool, got "
-                    f"{allowed!r} for {params!r}"
-                )
-            if not allowed:
-                return constraint
-        return None
+        if not self.constraints:
+            return None
+        return objection(self.constraints, self.decode(point))
 
     def sample_point(self, rng: np.random.Generator) -> FloatArray:
         """Draw a canonical point that satisfies the constraints.
@@ -375,18 +328,14 @@ class SearchSpace:
         InfeasibleSpaceError
             If none of 10 000 points satisfies the constraints.
         """
-        objections: Counter[str] = Counter()
+        objections: list[Constraint] = []
         for _ in range(_TRIES):
             point = self.canonical(self.domain.sample(rng))
-            objection = self._objection(point) if self.constraints else None
-            if objection is None:
+            objector = self._objection(point)
+            if objector is None:
                 return point
-            objections[_name(objection)] += 1
-        refused = ", ".join(f"{name} {n}" for name, n in objections.most_common())
-        raise InfeasibleSpaceError(
-            f"None of {_TRIES} points drawn at random satisfies the constraints; "
-            f"refused by: {refused}"
-        )
+            objections.append(objector)
+        raise infeasible(objections)
 
     def sample(self, n: int, random_state: Any = None) -> list[Params]:
         """Draw configurations at random; the same one may come twice.
@@ -404,6 +353,8 @@ class SearchSpace:
         """
         if isinstance(random_state, np.random.RandomState):
             random_state = random_state.randint(2**31 - 1, size=4)
+        if n < 0:
+            raise ValueError(f"'n' must be >= 0, got {n}")
         rng = np.random.default_rng(random_state)
         return [self.decode(self.sample_point(rng)) for _ in range(n)]
 
@@ -460,15 +411,3 @@ class SearchSpace:
         ]
         constraints = [describe_value(each) for each in self.constraints]
         return {"coordinates": coordinates, "constraints": constraints}
-
-
-def _checked(constraints: Any) -> tuple[Constraint, ...]:
-    if not isinstance(constraints, list | tuple) or not all(map(callable, constraints)):
-        raise TypeError(
-            f"'constraints' must be a list of callables, got {constraints!r}"
-        )
-    return tuple(constraints)
-
-
-def _name(constraint: Constraint) -> str:
-    return str(getattr(constraint, "__qualname__", repr(constraint)))

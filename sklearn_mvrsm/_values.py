@@ -57,4 +57,5 @@ def describe_value(value: object) -> list[object]:
         parameters = sorted(value.get_params(deep=False).items())
         return [kind, *map(describe_value, parameters)]
     name = getattr(value, "__qualname__", None)
-    return [kind] if name is None else [kind, f"{value.__module__}.{name}"]
+    module = getattr(value, "__module__", None)
+    return [kind] if name is None else [kind, f"{module}.{name}"]
