@@ -82,8 +82,8 @@ class FoldScore:
 class Evaluator:
     """Evaluates candidates on folds, several at a time. Use it in a ``with`` block.
 
-    Fits run in the caller's process if ``n_jobs`` is one and there is no limit, else in
-    processes of their own, which read the job from a file that is written once.
+    Fits run in the caller's process if ``n_jobs`` is one and nothing may end them, else
+    in processes of their own, which read the job from a file that is written once.
 
     Parameters
     ----------
@@ -95,6 +95,8 @@ class Evaluator:
         Seconds for one fit with its scoring.
     memory_limit : int or None
         Bytes for one fit.
+    killable : bool
+        Whether fits must run where `close` can end them, even without limits.
 
     Attributes
     ----------
@@ -109,11 +111,15 @@ class Evaluator:
         n_jobs: int | None = None,
         timeout: float | None = None,
         memory_limit: int | None = None,
+        killable: bool = False,
     ) -> None:
         self.n_slots: int = joblib.effective_n_jobs(n_jobs)
         self._job = job
         self._timeout = timeout
         self._memory_limit = memory_limit
+        self._in_caller = (
+            self.n_slots == 1 and timeout is memory_limit is None and not killable
+        )
         self._records: dict[int, _Record] = {}
         self._decided: deque[FoldScore] = deque()
         self._resources = contextlib.ExitStack()
@@ -122,7 +128,7 @@ class Evaluator:
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
-            if self.n_slots == 1 and self._timeout is self._memory_limit is None:
+            if self._in_caller:
                 self._pool = stack.enter_context(InlinePool())
                 self._run = functools.partial(run_fold, self._job)
             else:

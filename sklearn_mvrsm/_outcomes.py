@@ -68,11 +68,11 @@ Outcome = Returned | Raised | TimedOut | OutOfMemory | Died
 
 @dataclass(frozen=True)
 class Event:
-    """What became of a task: where it ran, from when to when."""
+    """What became of a task: where it ran (None if it did not), from when to when."""
 
     task_id: Hashable
     outcome: Outcome
-    slot: int
+    slot: int | None
     started: float
     finished: float
 

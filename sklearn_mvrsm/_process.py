@@ -42,6 +42,7 @@ _WATCH_SECONDS = 5.0
 _REAP_SECONDS = 5.0
 """How long to wait for a killed process; one stuck in the kernel may never go."""
 
+_MAX_ALARM = 1e8
 _MAX_EXCEPTION_BYTES = 1_000_000
 _NO_LEAK_CHECK = {"LOKY_MAX_MEMORY_LEAK_SIZE": str(10**18)}
 
@@ -283,7 +284,8 @@ def _last_resort(timeout: float | None) -> Iterator[None]:
     if timeout is None:
         yield
         return
-    faulthandler.dump_traceback_later(timeout + GRACE, exit=True, file=2)
+    seconds = min(timeout + GRACE, _MAX_ALARM)
+    faulthandler.dump_traceback_later(seconds, exit=True, file=2)
     try:
         yield
     finally:

@@ -45,17 +45,18 @@ __all__ = [
     "fit_and_score",
     "fit_context",
     "forbid_recycling",
+    "lean_caller",
     "lean_context",
+    "named_scorers",
     "one_worker_executor",
     "register_folder",
     "root_callback_context",
-    "scorer_names",
     "unregister_folder",
 ]
 
 
-def scorer_names(scorer: Any) -> list[str] | None:
-    """Names of the metrics of ``scorer``; None where it has one without a name.
+def named_scorers(scorer: Any) -> dict[str, Any] | None:
+    """Scorers by the name of their metric.
 
     Parameters
     ----------
@@ -64,11 +65,12 @@ def scorer_names(scorer: Any) -> list[str] | None:
 
     Returns
     -------
-    list of str or None
-        None too for a callable of the user's, which may turn out to have names.
+    dict of str to callable, or None
+        None for one without a name, and for a callable of the user's, which may turn
+        out to give several scores.
     """
     if isinstance(scorer, MultimetricScorer):
-        return list(scorer._scorers)
+        return dict(scorer._scorers)
     return None
 
 
@@ -110,6 +112,27 @@ def lean_context(context: Any) -> Any:
     if context.parent is not None:
         lean.parent = lean_context(context.parent)
         lean.parent._children_map = {context.task_id: lean}
+    return lean
+
+
+def lean_caller(search: Any) -> Any:
+    """Copy a search without what only its own process can use.
+
+    Parameters
+    ----------
+    search : BaseSearchCV
+        Its fit has begun.
+
+    Returns
+    -------
+    BaseSearchCV
+        To be pickled; a generator as ``cv`` is left behind.
+    """
+    lean = copy.copy(search)
+    for name in ("_callback_fit_ctx", "_skl_callbacks_to_teardown"):
+        vars(lean).pop(name, None)
+    if isinstance(lean.cv, Iterator):
+        lean.cv = None
     return lean
 
 

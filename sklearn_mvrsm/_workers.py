@@ -39,6 +39,9 @@ from sklearn_mvrsm._process import Answer, WorkerProcess, decode, encode_task
 _MAX_FRESH_DEATHS = 2
 """So many processes in a row that die before their first task end the pool."""
 
+_MAX_PAUSE = 3600.0
+"""Seconds; clocks cannot wait for infinity."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Task:
@@ -53,6 +56,7 @@ class _Run:
 
     task: _Task
     slot: "_Slot"
+    worker: WorkerProcess
     started: float
     deadline: float | None
     future: "Future[Answer]"
@@ -259,19 +263,19 @@ class WorkerPool:
         while len(self._slots) < min(self.n_workers, len(self._open)):
             self._slots.append(_Slot(len(self._slots), self._new_worker()))
         for slot in self._slots:
-            if slot.run is not None or not slot.worker.is_ready or not self._queue:
-                continue
-            if not (slot.worker.is_alive and self._launch(slot)):
+            if slot.worker.is_ready and not self._launch(slot):
                 self._replace(slot)
         all_ready = all(slot.worker.is_ready for slot in self._slots)
         if self._spare is None and self._spare_wanted and all_ready:
             self._spare = self._new_worker()
 
     def _launch(self, slot: _Slot) -> bool:
-        """Start the next task, if any, on a worker that is ready; False if it died."""
+        """Start the next task, if any, on a ready worker; False if it died idle."""
         with self._lock:
-            if not self._queue or self._closed:
+            if not self._queue or slot.run is not None or self._closed:
                 return True
+            if not slot.worker.is_alive:
+                return False
             task = self._queue.popleft()
             try:
                 future = slot.worker.run(task.blob, task.timeout, self._memory_limit)
@@ -280,7 +284,7 @@ class WorkerPool:
                 return False
             now = time.monotonic()
             deadline = None if task.timeout is None else now + task.timeout
-            slot.run = run = _Run(task, slot, now, deadline, future)
+            slot.run = run = _Run(task, slot, slot.worker, now, deadline, future)
         future.add_done_callback(lambda _: self._on_done(run))
         return True
 
@@ -324,7 +328,7 @@ class WorkerPool:
                 return None
             now = time.monotonic()
             del self._open[note.task.task_id]
-            return Event(note.task.task_id, note.outcome, -1, now, now)
+            return Event(note.task.task_id, note.outcome, None, now, now)
         outcome = _outcome(note)
         if note.slot.run is note:  # not healthy: still on its slot
             note.slot.run = None
@@ -347,7 +351,7 @@ class WorkerPool:
         ends = [t for t in [*times, give_up] if t is not None]
         if not ends:
             return None
-        return max(min(ends) - time.monotonic(), 0.0)
+        return min(max(min(ends) - time.monotonic(), 0.0), _MAX_PAUSE)
 
     # ------------------------------------------------------------ workers
 
@@ -368,6 +372,13 @@ class WorkerPool:
             self._fresh_deaths = 0
             self._start_seconds = time.monotonic() - worker.started
             return
+        if worker is self._spare:
+            self._spare, self._spare_wanted = None, False
+            worker.discard()
+            return
+        slots = [slot for slot in self._slots if slot.worker is worker]
+        if not slots:
+            return
         self._fresh_deaths += 1
         reason = worker.how_it_ended()
         if self._fresh_deaths >= _MAX_FRESH_DEATHS:
@@ -376,12 +387,7 @@ class WorkerPool:
                 f"one with {reason}. Look at the standard error output for its cause; "
                 "too little memory and modules that cannot be imported are common."
             )
-        for slot in self._slots:
-            if slot.worker is worker:
-                self._replace(slot)
-        if self._spare is worker:
-            self._spare = None
-            worker.discard()
+        self._replace(slots[0])
 
     def _replace(self, slot: _Slot) -> None:
         """Put the spare, or a new worker, in the place of a slot's worker."""
@@ -418,7 +424,7 @@ def _outcome(run: _Run) -> Outcome:
         elapsed = run.finished - run.started
         if limit is not None and elapsed >= limit:  # ended itself: nobody came
             return TimedOut(limit, elapsed)
-        return _cause_of_death(run.slot.worker)
+        return _cause_of_death(run.worker)
     if error is not None:
         return describe(error)
     answer = run.future.result()
