@@ -1,0 +1,191 @@
+"""The tasks of a search, as the callbacks of scikit-learn 1.9 see them.
+
+The root task is the fit. Below it are one task "search", with one task for each fold of
+each candidate, and the task of the refit. Before scikit-learn 1.9 there are no
+callbacks, and everything here does nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+
+from sklearn_mvrsm._evaluation import FoldScore
+from sklearn_mvrsm._sklearn_compat import (
+    lean_caller,
+    lean_context,
+    root_callback_context,
+)
+
+
+class FoldTask:
+    """The callback context of one fold, which remembers what the callbacks said.
+
+    It goes to where the fold is run and stands there for its context. Its ``with``
+    block sees to it that the callbacks hear of begin and end once each, even if the
+    fold fails before its fit begins.
+
+    Attributes
+    ----------
+    caller : BaseSearchCV
+        The search, as the callbacks see it.
+    stop : bool or None
+        Whether a callback asks to stop at the end of the fold; None before that.
+    failure : Exception or None
+        What a callback raised.
+    """
+
+    def __init__(self, context: Any, caller: Any) -> None:
+        self.context = context
+        self.caller = caller
+        self.stop: bool | None = None
+        self.failure: Exception | None = None
+        self._has_begun = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        if not self._has_begun:
+            self.call_on_fit_task_begin(estimator=self.caller)
+        if self.stop is None:
+            self.call_on_fit_task_end(estimator=self.caller)
+
+    def propagate_callback_context(self, estimator: Any) -> Any:
+        """Hand callbacks that go deeper to the estimator of the fold."""
+        return self.context.propagate_callback_context(estimator)
+
+    def call_on_fit_task_begin(self, **kwargs: Any) -> Self:
+        """Tell the callbacks that the fold begins."""
+        self._has_begun = True
+        with self._failures_noted():
+            self.context.call_on_fit_task_begin(**kwargs)
+        return self
+
+    def call_on_fit_task_end(self, **kwargs: Any) -> bool:
+        """Tell the callbacks that the fold ends; return whether one asks to stop."""
+        self.stop = False
+        with self._failures_noted():
+            self.stop = bool(self.context.call_on_fit_task_end(**kwargs))
+        return self.stop
+
+    def close(self, *, begun: bool) -> None:
+        """Tell the callbacks what a fold that was killed or skipped could not."""
+        self._has_begun = begun
+        with self:
+            pass
+
+    @contextmanager
+    def _failures_noted(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self.failure = error
+            raise
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind the other tasks, and what cannot travel or need not."""
+        caller = lean_caller(self.caller)
+        return {**vars(self), "context": lean_context(self.context), "caller": caller}
+
+
+class TaskTree:
+    """The tasks of one fit of a search.
+
+    Parameters
+    ----------
+    search : BaseSearchCV
+        The search; its fit has begun.
+    X, y : array-like
+        Its data.
+    sample_weight : array-like or None
+        Its weights.
+    """
+
+    def __init__(self, search: Any, X: Any, y: Any, sample_weight: Any) -> None:
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self._search = search
+        self._hook_kwargs = {"estimator": search, "X": X, "y": y, "metadata": metadata}
+        has_refit = search.refit is not False
+        self._root = root_callback_context(search, max_subtasks=1 + has_refit)
+        self._search_context: Any = None
+        self._n_splits = 0
+        self._open: dict[int, list[FoldTask]] = {}
+        if self._root is not None:
+            self._root.call_on_fit_task_begin(**self._hook_kwargs)
+
+    def begin_search(self, n_candidates: int, n_splits: int) -> None:
+        """Open the task "search".
+
+        Parameters
+        ----------
+        n_candidates, n_splits : int
+            How many there will be.
+        """
+        self._n_splits = n_splits
+        if self._root is not None:
+            self._search_context = self._root.subcontext(
+                task_name="search",
+                max_subtasks=n_candidates * n_splits,
+                sequential_subtasks=False,
+            )
+            self._search_context.call_on_fit_task_begin(estimator=self._search)
+
+    def fold_tasks(self, candidate: int) -> list[FoldTask] | None:
+        """Open the tasks of the folds of a candidate; None without callbacks."""
+        if self._search_context is None:
+            return None
+        first = candidate * self._n_splits
+        self._open[candidate] = [
+            FoldTask(
+                self._search_context.subcontext(
+                    task_name="candidate-split-evaluation", task_id=first + fold
+                ),
+                self._search,
+            )
+            for fold in range(self._n_splits)
+        ]
+        return self._open[candidate]
+
+    def scored(self, fold: FoldScore, params: Mapping[str, Any]) -> None:
+        """Close the task of a fold that could not do so itself.
+
+        Parameters
+        ----------
+        fold : FoldScore
+            What became of it.
+        params : mapping
+            Of its candidate.
+        """
+        if self._search_context is None:
+            return
+        never_ran = fold.status == "skipped"
+        if fold.killed or never_ran:
+            self._open[fold.candidate][fold.fold].close(begun=not never_ran)
+
+    def end_search(self) -> None:
+        """Close the task "search"."""
+        if self._search_context is not None:
+            self._search_context.call_on_fit_task_end(estimator=self._search)
+
+    @contextmanager
+    def refit(self, estimator: Any) -> Iterator[None]:
+        """Run the refit of ``estimator`` as a task.
+
+        Parameters
+        ----------
+        estimator : estimator
+            The one that is fitted inside the block.
+        """
+        if self._root is None:
+            yield
+            return
+        task = self._root.subcontext(task_name="refit-with-best-params")
+        with task.propagate_callback_context(estimator):
+            task.call_on_fit_task_begin(**self._hook_kwargs)
+            yield
+        task.call_on_fit_task_end(**self._hook_kwargs)
+
+    def end(self) -> None:
+        """Close the root task."""
+        if self._root is not None:
+            self._root.call_on_fit_task_end(**self._hook_kwargs)
