@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import joblib
 
-from sklearn_mvrsm._fold import FitJob, FitReport, run_fold
+from sklearn_mvrsm._fold import FitJob, FitReport, MisuseError, run_fold
 from sklearn_mvrsm._inline import InlinePool
 from sklearn_mvrsm._outcomes import (
     Died,
@@ -59,6 +59,10 @@ class FoldScore:
         Where it ran. None if it never did.
     started, finished : float or None
         When it ran, by ``time.monotonic``.
+    multimetric : bool
+        Whether the scorer gave its scores names.
+    killed : bool
+        Whether the fit ended with its process.
     stop : bool
         Whether a callback of scikit-learn's asked to stop the search.
     """
@@ -76,6 +80,8 @@ class FoldScore:
     slot: int | None = None
     started: float | None = None
     finished: float | None = None
+    multimetric: bool = False
+    killed: bool = False
     stop: bool = False
 
 
@@ -191,7 +197,8 @@ class Evaluator:
         Raises
         ------
         Exception
-            What a fit or a scorer raised, if errors are to be raised.
+            What a fit or a scorer raised, if errors are to be raised; in any case
+            what a callback raised, or that a scorer gave something else than numbers.
         """
         give_up = None if timeout is None else time.monotonic() + timeout
         while not self._decided:
@@ -201,7 +208,8 @@ class Evaluator:
                 return None
             self._take(event)
         score = self._decided.popleft()
-        if self._job.raise_errors and score.status == "error":
+        misused = isinstance(score.exception, MisuseError)
+        if misused or (self._job.raise_errors and score.status == "error"):
             _raise(score)
         return score
 
@@ -298,27 +306,33 @@ def _fold_score(event: Event, *, keep_exception: bool) -> FoldScore:
                 score_time=report.score_time,
                 n_test_samples=report.n_test_samples,
                 error="\n".join(report.errors),
+                multimetric=report.multimetric,
                 stop=report.stop,
                 **common,
             )
         case Raised(traceback=text, exception=exception):
             status, error = "error", text
-            if keep_exception:
+            if keep_exception or isinstance(exception, MisuseError):
                 common["exception"] = exception
         case TimedOut(limit, elapsed):
-            status = "timeout"
+            status, common["killed"] = "timeout", True
             error = f"the fit was stopped after {elapsed:.2f} s, its limit is {limit} s"
         case OutOfMemory(message, text):
             status, error = "out_of_memory", text or message
+            common["killed"] = not text
         case Died(reason):
             status, error = "crashed", reason
+            common["killed"] = True
     return FoldScore(candidate, fold, status, fit_time=took, error=error, **common)
 
 
 def _raise(score: FoldScore) -> None:
     """Raise what a fit raised."""
-    if score.exception is None:
+    error = score.exception
+    if isinstance(error, MisuseError):
+        error = error.args[0]
+    if not isinstance(error, BaseException):
         raise RuntimeError(f"a fit raised:\n{score.error}")
-    if score.exception.__traceback__ is None:
-        score.exception.add_note(f"It was raised in a worker:\n{score.error}")
-    raise score.exception
+    if error.__traceback__ is None:
+        error.add_note(f"It was raised in a worker:\n{score.error}")
+    raise error

@@ -47,6 +47,10 @@ class FitJob:
     raise_errors: bool = False
 
 
+class MisuseError(Exception):
+    """A mistake that no candidate can cure; ``args[0]`` is what was raised."""
+
+
 @dataclass(frozen=True)
 class FitReport:
     """What a fit sends back: plain data, so that it can always be sent."""
@@ -57,6 +61,7 @@ class FitReport:
     score_time: float
     n_test_samples: int
     errors: tuple[str, ...]
+    multimetric: bool
     stop: bool
 
 
@@ -81,10 +86,41 @@ def run_fold(
     FitReport
         A failed fit raises; a failed scorer does if ``job.raise_errors`` is set, and
         is one of ``errors`` otherwise.
+
+    Raises
+    ------
+    MisuseError
+        If a scorer returns something else than numbers, or a callback raises.
     """
-    train, test = job.splits[fold]
     scorer = _CarefulScorer(job.scorer, job.raise_errors)
-    result = fit_and_score(
+    try:
+        with contextlib.nullcontext() if task is None else task:
+            result = _fit(job, params, fold, scorer, task)
+    except Exception as error:
+        if task is not None and task.failure is not None:
+            raise MisuseError(task.failure) from error
+        raise
+    return FitReport(
+        test_scores=result["test_scores"],
+        train_scores=result.get("train_scores"),
+        fit_time=float(result["fit_time"]),
+        score_time=float(result["score_time"]),
+        n_test_samples=int(result["n_test_samples"]),
+        errors=tuple(scorer.errors),
+        multimetric=scorer.multimetric,
+        stop=task is not None and bool(task.stop),
+    )
+
+
+def _fit(
+    job: FitJob,
+    params: Mapping[str, Any],
+    fold: int,
+    scorer: "_CarefulScorer",
+    task: Any,
+) -> dict[str, Any]:
+    train, test = job.splits[fold]
+    return fit_and_score(
         clone(job.estimator),
         job.X,
         job.y,
@@ -102,15 +138,6 @@ def run_fold(
         caller=getattr(task, "caller", None),
         callback_ctx=task,
     )
-    return FitReport(
-        test_scores=result["test_scores"],
-        train_scores=result.get("train_scores"),
-        fit_time=float(result["fit_time"]),
-        score_time=float(result["score_time"]),
-        n_test_samples=int(result["n_test_samples"]),
-        errors=tuple(scorer.errors),
-        stop=bool(getattr(task, "stop", False)),
-    )
 
 
 class _CarefulScorer:
@@ -120,6 +147,7 @@ class _CarefulScorer:
         self._scorer = scorer
         self._raise_errors = raise_errors
         self.errors: list[str] = []
+        self.multimetric = False
 
     def __call__(self, estimator: Any, *args: Any, **kwargs: Any) -> dict[str, float]:
         try:
@@ -130,7 +158,8 @@ class _CarefulScorer:
                 raise
             self.errors.append(outcome.traceback)
             return {}
-        named = scores if isinstance(scores, dict) else {"score": scores}
+        self.multimetric = isinstance(scores, dict)
+        named = scores if self.multimetric else {"score": scores}
         floats = {name: self._number(name, score) for name, score in named.items()}
         return {name: score for name, score in floats.items() if score is not None}
 
@@ -140,14 +169,16 @@ class _CarefulScorer:
                 score = score.item()
         if isinstance(score, numbers.Real):
             return float(score)
-        if isinstance(score, str) and isinstance(self._scorer, MultimetricScorer):
-            message = score  # the traceback of a scorer that failed among others
-        else:
-            message = (
+        if isinstance(self._scorer, MultimetricScorer) and _is_traceback(score):
+            self.errors.append(score)  # of a scorer that failed among others
+            return None
+        raise MisuseError(
+            ValueError(
                 f"scoring must return a number, got {score!r} ({type(score)}) instead. "
                 f"(scorer={name})"
             )
-        if self._raise_errors:
-            raise ValueError(message)
-        self.errors.append(message)
-        return None
+        )
+
+
+def _is_traceback(score: Any) -> bool:
+    return isinstance(score, str) and score.startswith("Traceback (most recent call")
