@@ -5,12 +5,13 @@ each candidate, and the task of the refit. Before scikit-learn 1.9 there are no
 callbacks, and everything here does nothing.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
 from sklearn_mvrsm._evaluation import FoldScore
 from sklearn_mvrsm._sklearn_compat import (
+    has_callbacks,
     lean_caller,
     lean_context,
     root_callback_context,
@@ -26,8 +27,8 @@ class FoldTask:
 
     Attributes
     ----------
-    caller : BaseSearchCV
-        The search, as the callbacks see it.
+    caller : BaseSearchCV or None
+        The search, as the callbacks see it; None where there are no callbacks.
     stop : bool or None
         Whether a callback asks to stop at the end of the fold; None before that.
     failure : Exception or None
@@ -84,7 +85,7 @@ class FoldTask:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind the other tasks, and what cannot travel or need not."""
-        caller = lean_caller(self.caller)
+        caller = None if self.caller is None else lean_caller(self.caller)
         return {**vars(self), "context": lean_context(self.context), "caller": caller}
 
 
@@ -130,21 +131,34 @@ class TaskTree:
             )
             self._search_context.call_on_fit_task_begin(estimator=self._search)
 
-    def fold_tasks(self, candidate: int) -> list[FoldTask] | None:
-        """Open the tasks of the folds of a candidate; None without callbacks."""
+    def started(self, candidate: int, params: Mapping[str, Any]) -> None:
+        """Open the tasks of the folds of a candidate.
+
+        Parameters
+        ----------
+        candidate : int
+            Its number.
+        params : mapping
+            Its parameters.
+        """
         if self._search_context is None:
-            return None
+            return
         first = candidate * self._n_splits
+        # Without callbacks of its own the search need not travel to the workers.
+        caller = self._search if has_callbacks(self._search) else None
         self._open[candidate] = [
             FoldTask(
                 self._search_context.subcontext(
                     task_name="candidate-split-evaluation", task_id=first + fold
                 ),
-                self._search,
+                caller,
             )
             for fold in range(self._n_splits)
         ]
-        return self._open[candidate]
+
+    def fold_tasks(self, candidate: int) -> Sequence[FoldTask] | None:
+        """Return the tasks that `started` opened; None where there are no callbacks."""
+        return self._open.get(candidate)
 
     def scored(self, fold: FoldScore, params: Mapping[str, Any]) -> None:
         """Close the task of a fold that could not do so itself.

@@ -45,6 +45,7 @@ __all__ = [
     "fit_and_score",
     "fit_context",
     "forbid_recycling",
+    "has_callbacks",
     "lean_caller",
     "lean_context",
     "named_scorers",
@@ -92,6 +93,11 @@ def root_callback_context(search: Any, max_subtasks: int) -> Any:
     if not hasattr(search, "_init_callback_context"):
         return None
     return search._init_callback_context(max_subtasks=max_subtasks)
+
+
+def has_callbacks(search: Any) -> bool:
+    """Whether ``search.set_callbacks`` has been given any."""
+    return bool(getattr(search, "_skl_callbacks", ()))
 
 
 def lean_context(context: Any) -> Any:

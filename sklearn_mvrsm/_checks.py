@@ -1,0 +1,92 @@
+"""Mistakes found before anything is fitted."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from sklearn_mvrsm._base_parameter import Countable
+from sklearn_mvrsm._space import SearchSpace
+
+Point = npt.NDArray[np.float64]
+
+_N_SAMPLES = 10
+
+
+def check_names(estimator: Any, space: SearchSpace) -> None:
+    """Refuse a parameter that the estimator does not have.
+
+    ``get_params`` cannot tell: ``clf__C`` is valid where ``clf`` itself is searched. So
+    configurations are set on clones, until each parameter has existed at least once.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It is not changed.
+    space : SearchSpace
+        The space whose names are tried.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter and the estimator.
+    """
+    for point in _covering_points(space):
+        params = space.decode(point)
+        error = _refusal(estimator, params)
+        if error is not None:
+            raise ValueError(
+                f"Parameter {_culprit(estimator, params)!r} of the space cannot be set "
+                f"on {estimator!r}: {error}"
+            ) from error
+
+
+def _covering_points(space: SearchSpace) -> Iterator[Point]:
+    """Yield points such that every parameter is active in one of them."""
+    rng = np.random.default_rng(0)
+    missing = np.ones(len(space.parameters), dtype=bool)
+    for k in range(_N_SAMPLES):
+        point = space.sample_point(rng)
+        if k == 0 or (space.active(point) & missing).any():
+            missing &= ~space.active(point)
+            yield point
+    for coordinate in np.flatnonzero(missing).tolist():
+        if missing[coordinate]:
+            point = space.canonical(
+                _activated(space, space.sample_point(rng), coordinate)
+            )
+            missing &= ~space.active(point)
+            yield point
+
+
+def _activated(space: SearchSpace, point: Point, coordinate: int) -> Point:
+    """Change ``point`` so that what ``coordinate`` depends on has a fitting value."""
+    for condition in space.parameters[coordinate].conditions:
+        parent = space.parameters[condition.parent].parameter
+        assert isinstance(parent, Countable)
+        point[condition.parent] = parent.number_at(condition.spans[0][0])
+        point = _activated(space, point, condition.parent)
+    return point
+
+
+def _refusal(estimator: Any, params: Mapping[str, Any]) -> Exception | None:
+    try:
+        clone(estimator).set_params(**clone(dict(params), safe=False))
+    except Exception as error:
+        return error
+    return None
+
+
+def _culprit(estimator: Any, params: Mapping[str, Any]) -> str:
+    """Name of the parameter without which the others can be set, else the first bad."""
+    for name in params:
+        rest = {other: value for other, value in params.items() if other != name}
+        if _refusal(estimator, rest) is None:
+            return name
+    names = list(params)
+    for k in range(1, len(names)):
+        if _refusal(estimator, {name: params[name] for name in names[:k]}) is not None:
+            return names[k - 1]
+    return names[-1]

@@ -1,0 +1,452 @@
+"""MVRSMSearchCV: hyperparameter search with cross-validation."""
+
+import contextlib
+import numbers
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state, indexable
+
+from sklearn_mvrsm._callbacks import TaskTree
+from sklearn_mvrsm._checks import check_names
+from sklearn_mvrsm._evaluation import Evaluator
+from sklearn_mvrsm._fold import FitJob
+from sklearn_mvrsm._judge import Judge
+from sklearn_mvrsm._loop import SearchLoop
+from sklearn_mvrsm._optimizer import MVRSMOptimizer
+from sklearn_mvrsm._results import (
+    Candidate,
+    any_score,
+    describe_failures,
+    format_results,
+    non_finite_means,
+)
+from sklearn_mvrsm._sklearn_compat import (
+    BaseSearchCV,
+    Interval,
+    StrOptions,
+    check_method_params,
+    fit_context,
+    named_scorers,
+)
+from sklearn_mvrsm._space import SearchSpace
+from sklearn_mvrsm._verbose import Printer
+
+_FITTED = (
+    "best_estimator_",
+    "best_index_",
+    "best_params_",
+    "best_score_",
+    "cv_results_",
+    "feature_names_in_",
+    "multimetric_",
+    "n_splits_",
+    "optimizer_",
+    "refit_time_",
+    "scorer_",
+    "space_",
+)
+
+
+class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is untyped
+    """Search with cross-validation for parameters that maximise a score.
+
+    Candidates are proposed one after the other by MVRSM, a surrogate model of the score
+    over categories, integers and reals. Every candidate is scored on the same folds.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Cloned for each fit. It needs a ``score``, or ``scoring`` must be given.
+    param_space : dict, list of dict or SearchSpace
+        Names of parameters with what they may be: `Real`, `Integer`, `Ordinal`,
+        `Categorical`, a list of categories, a frozen distribution of ``scipy.stats``.
+    n_iter : int, default=50
+        Number of candidates in all.
+    n_initial_points : int, default=None
+        How many of them are random, at the start. None: a rule of the number of
+        parameters, at most 24.
+    initial_points : list of dict, default=None
+        Candidates to evaluate first, such as the defaults or earlier winners. They
+        count among the random ones.
+    scoring : str, callable, list, tuple or dict, default=None
+        As for ``GridSearchCV``. Of several metrics the search follows the one that
+        ``refit`` names, else the first.
+    refit : bool, str or callable, default=True
+        As for ``GridSearchCV``. The refit has no time limit.
+    cv : int, splitter or iterable, default=None
+        As for ``GridSearchCV``. The folds are drawn once. A generator is used up by
+        one fit, and an estimator that holds one cannot be cloned.
+    error_score : "raise" or float, default=nan
+        Score of a fit that failed. Such a candidate ranks behind all others whatever
+        this is. "raise" raises what a fit raised; a fit that was stopped or crashed is
+        a row nevertheless, with nan.
+    return_train_score : bool, default=False
+        Whether ``cv_results_`` has training scores.
+    verbose : int, default=0
+        As for ``GridSearchCV``.
+    random_state : int, RandomState or None, default=None
+        Seed of the proposals.
+    n_jobs : int, default=None
+        Number of fits at a time; candidates and folds share the slots.
+    n_pending : int, default=2
+        Number of candidates in flight. Proposal k is made from exactly the results of
+        the first ``k - n_pending`` candidates, whatever ``n_jobs`` and the timing; 1
+        is strictly sequential.
+    fit_timeout : float, default=None
+        Seconds for one fit with its scoring. Then the fit is killed, whatever it does,
+        and the other folds of the candidate are skipped.
+    method : {"mvrsm", "paper"}, default="mvrsm"
+        "paper" is the published algorithm.
+
+    Attributes
+    ----------
+    cv_results_ : dict of str to array or list
+        A row a candidate, with the columns of ``GridSearchCV``, and ``status``
+        ("ok", "error", "timeout", "out_of_memory", "crashed"), ``split{k}_status``
+        (those and "skipped") and ``split{k}_error`` (text, empty when ok).
+    best_estimator_ : estimator
+        Fitted on all data with the best parameters, if ``refit``.
+    best_score_ : float
+        Mean score of the best candidate, unless ``refit`` is callable.
+    best_params_ : dict
+        Parameters of the best candidate.
+    best_index_ : int
+        Its row.
+    scorer_ : callable or dict of callable
+        What scores held-out data.
+    n_splits_ : int
+        Number of folds.
+    refit_time_ : float
+        Seconds of the refit.
+    multimetric_ : bool
+        Whether there are several metrics.
+    space_ : SearchSpace
+        The space that was searched.
+    optimizer_ : MVRSMOptimizer
+        What proposed the candidates, with all that it was told.
+
+    Notes
+    -----
+    If the search is interrupted (``KeyboardInterrupt``), ``cv_results_``,
+    ``best_params_`` and ``best_score_`` are set from the candidates that have finished,
+    and the interrupt goes on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> from sklearn_mvrsm import MVRSMSearchCV, Real
+    >>> X, y = load_iris(return_X_y=True)
+    >>> space = {
+    ...     "kernel": ["linear", "rbf"],
+    ...     "C": Real(1e-3, 1e3, log=True),
+    ...     "gamma": Real(1e-4, 1e1, log=True).when(kernel="rbf"),
+    ... }
+    >>> search = MVRSMSearchCV(SVC(), space, n_iter=12, random_state=0).fit(X, y)
+    >>> len(search.cv_results_["params"])
+    12
+    >>> bool(search.best_score_ > 0.9)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{
+            name: constraint
+            for name, constraint in BaseSearchCV._parameter_constraints.items()
+            if name != "pre_dispatch"
+        },
+        "param_space": [Mapping, list, tuple, SearchSpace],
+        "n_iter": [Interval(numbers.Integral, 1, None, closed="left")],
+        "n_initial_points": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "initial_points": [list, tuple, None],
+        "random_state": ["random_state"],
+        "n_pending": [Interval(numbers.Integral, 1, None, closed="left")],
+        "fit_timeout": [Interval(numbers.Real, 0, None, closed="neither"), None],
+        "method": [StrOptions({"mvrsm", "paper"})],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_space: Any,
+        *,
+        n_iter: int = 50,
+        n_initial_points: int | None = None,
+        initial_points: Sequence[Mapping[str, Any]] | None = None,
+        scoring: Any = None,
+        refit: Any = True,
+        cv: Any = None,
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        n_pending: int = 2,
+        fit_timeout: float | None = None,
+        method: str = "mvrsm",
+    ) -> None:
+        self.estimator = estimator
+        self.param_space = param_space
+        self.n_iter = n_iter
+        self.n_initial_points = n_initial_points
+        self.initial_points = initial_points
+        self.scoring = scoring
+        self.refit = refit
+        self.cv = cv
+        self.error_score = error_score
+        self.return_train_score = return_train_score
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.n_pending = n_pending
+        self.fit_timeout = fit_timeout
+        self.method = method
+
+    def __sklearn_tags__(self) -> Any:
+        """Take the tags of the inner estimator, but for array API support."""
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = False
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether the fit came to its end."""
+        return hasattr(self, "best_estimator_" if self.refit else "cv_results_")
+
+    @fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Search, and fit the best estimator on all data if ``refit``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            Training data, of any kind that ``GridSearchCV`` takes.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Target; None for unsupervised learning.
+        **params : dict of str to object
+            Passed to the ``fit`` of the estimator, the scorer and the splitter, as
+            ``GridSearchCV`` does.
+
+        Returns
+        -------
+        MVRSMSearchCV
+            The fitted search.
+
+        Raises
+        ------
+        ValueError
+            If something is wrong with an argument; if not a single fit succeeded.
+        """
+        for name in _FITTED:
+            self.__dict__.pop(name, None)
+        scorers, _ = self._get_scorers()
+        X, y = indexable(X, y)
+        self._check_target(y)
+        params = check_method_params(X, params=params)
+        routed = self._get_routed_params_for_fit(params)
+        tree = TaskTree(self, X, y, params.get("sample_weight"))
+        job = FitJob(
+            estimator=clone(self.estimator),
+            X=X,
+            y=y,
+            splits=self._draw_folds(X, y, routed.splitter.split),
+            scorer=scorers,
+            fit_params=routed.estimator.fit,
+            score_params=routed.scorer.score,
+            return_train_score=self.return_train_score,
+            raise_errors=self._raises,
+        )
+        self.space_ = SearchSpace.from_any(self.param_space)
+        check_names(job.estimator, self.space_)
+        self.optimizer_ = self._make_optimizer(self.space_)
+        judge = Judge(self, scorers)
+        self._search(job, judge, tree)
+        if self.refit:
+            self._refit_best(job, tree)
+        tree.end()
+        return self
+
+    def score(self, X: Any, y: Any = None, **params: Any) -> float:
+        """Score the best estimator on the given data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Target.
+        **params : dict
+            Passed to the scorer, if metadata routing is enabled.
+
+        Returns
+        -------
+        float
+            The metric that ``refit`` names, or the only one.
+
+        Raises
+        ------
+        ValueError
+            If there are several metrics and ``refit`` names none of them.
+        """
+        if callable(self.refit) and getattr(self, "multimetric_", False):
+            raise ValueError(
+                f"{type(self).__name__}.score needs one metric, but 'scoring' has "
+                "several and 'refit' is a callable, which names none of them; use "
+                "'scorer_' on 'best_estimator_'"
+            )
+        return float(super().score(X, y, **params))
+
+    @property
+    def _raises(self) -> bool:
+        """Whether a fit that fails ends the search."""
+        return isinstance(self.error_score, str)
+
+    def _check_target(self, y: Any) -> None:
+        """Refuse to fit a classifier or regressor without a target."""
+        if y is None and (is_classifier(self) or is_regressor(self)):
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is "
+                f"None; {self.estimator!r} is a classifier or regressor"
+            )
+
+    def _draw_folds(self, X: Any, y: Any, split_params: dict[str, Any]) -> list[Any]:
+        """Draw the folds, once, and set ``n_splits_``."""
+        cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        self.n_splits_ = cv.get_n_splits(X, y, **split_params)
+        splits = list(cv.split(X, y, **split_params))
+        if len(splits) != self.n_splits_:
+            raise ValueError(
+                "cv.split and cv.get_n_splits return inconsistent results. "
+                f"Expected {self.n_splits_} splits, got {len(splits)}"
+            )
+        if not splits:
+            raise ValueError(
+                "No fits were performed. Was the CV iterator empty? "
+                "Were there no candidates?"
+            )
+        return splits
+
+    def _make_optimizer(self, space: SearchSpace) -> MVRSMOptimizer:
+        """Make what proposes candidates, and queue the initial points."""
+        n_initial = self.n_initial_points
+        if n_initial is not None and n_initial > self.n_iter:
+            warnings.warn(
+                f"'n_initial_points' must be at most 'n_iter', got {n_initial} with "
+                f"n_iter={self.n_iter}: all candidates will be random.",
+                UserWarning,
+                stacklevel=4,
+            )
+            n_initial = self.n_iter
+        random_state = check_random_state(self.random_state)
+        optimizer = MVRSMOptimizer(
+            space,
+            method=self.method,
+            n_initial_points=n_initial,
+            random_state=int(random_state.randint(np.iinfo(np.int32).max)),
+        )
+        for k, params in enumerate(self.initial_points or ()):
+            try:
+                optimizer.enqueue(params)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"initial_points[{k}]: {error}") from error
+        return optimizer
+
+    def _search(self, job: FitJob, judge: Judge, tree: TaskTree) -> None:
+        """Run the loop, and keep what it found, also when it is interrupted."""
+        n_candidates = int(min(self.n_iter, self.space_.cardinality))
+        printer = Printer(self.verbose, n_candidates, self.n_splits_)
+        loop = SearchLoop(
+            self.optimizer_,
+            n_iter=self.n_iter,
+            n_splits=self.n_splits_,
+            n_pending=self.n_pending,
+            value=judge.value,
+            fold_tasks=tree.fold_tasks,
+            observers=(judge, tree, printer),
+        )
+        printer.begin()
+        tree.begin_search(n_candidates, self.n_splits_)
+        try:
+            with Evaluator(
+                job, n_jobs=self.n_jobs, timeout=self.fit_timeout
+            ) as evaluator:
+                self._warn_of_idle_slots(evaluator.n_slots)
+                loop.run(evaluator)
+        except KeyboardInterrupt:
+            # A callable refit may not bear part of the results.
+            with contextlib.suppress(Exception):
+                self._keep(loop.finished, judge, job.scorer)
+            raise
+        self._keep(loop.finished, judge, job.scorer)
+        self._report(loop.finished)
+        tree.end_search()
+
+    def _warn_of_idle_slots(self, n_slots: int) -> None:
+        n_busy = self.n_pending * self.n_splits_
+        if n_slots > n_busy:
+            warnings.warn(
+                f"n_jobs={self.n_jobs} allows {n_slots} fits at a time, but "
+                f"n_pending={self.n_pending} candidates of {self.n_splits_} folds need "
+                f"only {n_busy}: the others stay idle. A larger 'n_pending' uses them, "
+                "at the price of proposals made from fewer results.",
+                UserWarning,
+                stacklevel=5,
+            )
+
+    def _keep(self, candidates: Sequence[Candidate], judge: Judge, scorer: Any) -> None:
+        """Set the fitted attributes that the candidates give."""
+        if not candidates:
+            return
+        self.multimetric_ = judge.multimetric
+        self.scorer_ = named_scorers(scorer) or scorer
+        self.cv_results_ = format_results(
+            candidates,
+            judge.names,
+            error_score=np.nan if self._raises else float(self.error_score),
+            return_train_score=self.return_train_score,
+        )
+        if not any_score(candidates) or (self.multimetric_ and not self.refit):
+            return
+        self.best_index_ = self._select_best_index(
+            self.refit, judge.guide, self.cv_results_
+        )
+        if not callable(self.refit):
+            means = self.cv_results_[f"mean_test_{judge.guide}"]
+            self.best_score_ = means[self.best_index_]
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+
+    def _report(self, candidates: Sequence[Candidate]) -> None:
+        """Warn once of all failures and non-finite scores; raise if nothing worked."""
+        failures = describe_failures(candidates, self.error_score)
+        if not any_score(candidates):
+            raise ValueError(failures or "scoring returned no scores")
+        if failures:
+            warnings.warn(failures, FitFailedWarning, stacklevel=5)
+        for part, means in non_finite_means(self.cv_results_).items():
+            warnings.warn(
+                f"One or more of the {part} scores are non-finite: {means}",
+                UserWarning,
+                stacklevel=5,
+            )
+
+    def _refit_best(self, job: FitJob, tree: TaskTree) -> None:
+        """Fit the best estimator on all data, in this process and without a limit."""
+        estimator = clone(job.estimator).set_params(
+            **clone(self.best_params_, safe=False)
+        )
+        with tree.refit(estimator):
+            start = time.monotonic()
+            if job.y is None:
+                estimator.fit(job.X, **job.fit_params)
+            else:
+                estimator.fit(job.X, job.y, **job.fit_params)
+            self.refit_time_ = time.monotonic() - start
+        self.best_estimator_ = estimator
+        if hasattr(estimator, "feature_names_in_"):
+            self.feature_names_in_ = estimator.feature_names_in_
