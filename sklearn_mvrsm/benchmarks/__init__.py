@@ -1,1 +1,9 @@
-"""The paper's problems, peers, runner and tables."""
+"""The paper's problems, peers, runner and tables.
+
+``python -m sklearn_mvrsm.benchmarks --help`` runs them.
+"""
+
+from sklearn_mvrsm.benchmarks._problem import BudgetSpent, Meter, Problem
+from sklearn_mvrsm.benchmarks._registry import make_problem, problem_names
+
+__all__ = ["BudgetSpent", "Meter", "Problem", "make_problem", "problem_names"]

@@ -27,16 +27,16 @@ def on_box(
     function: ArrayFunction,
     budget: int,
     *,
+    n_initial: int = 24,
     noise: float = 0.0,
     optimum: float | None = None,
     minimiser: NDArray[np.float64] | None = None,
-    variant: str = "original",
 ) -> Problem:
     """Return a problem whose function takes plain arrays of a box.
 
     Parameters
     ----------
-    name, budget, noise, optimum, variant
+    name, budget, n_initial, noise, optimum
         As in `Problem`.
     box : Box
         Where the arrays live.
@@ -54,7 +54,7 @@ def on_box(
         space=box.space(),
         function=of_params,
         budget=budget,
-        variant=variant,
+        n_initial=n_initial,
         noise=noise,
         optimum=optimum,
         minimiser=None if minimiser is None else box.to_params(minimiser),

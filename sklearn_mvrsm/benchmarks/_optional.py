@@ -1,0 +1,26 @@
+"""Peers and other optional libraries, imported where they are used."""
+
+from importlib import import_module
+from typing import Any
+
+
+class MissingLibraryError(ImportError):
+    """A library that a problem or a method needs is not installed."""
+
+
+def require(module: str, distribution: str) -> Any:
+    """Import and return a module, or say what to install.
+
+    Parameters
+    ----------
+    module : str
+        Name to import.
+    distribution : str
+        Name to install.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingLibraryError(
+            f"this benchmark needs {module!r}: pip install {distribution!r} ({error})"
+        ) from error
