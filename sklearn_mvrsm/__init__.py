@@ -1,12 +1,16 @@
 """Mixed-variable hyperparameter search for scikit-learn."""
 
+from sklearn_mvrsm._optimizer import MVRSMOptimizer, SpaceExhaustedError, minimize
 from sklearn_mvrsm._parameters import Categorical, Integer, Ordinal, Real
 from sklearn_mvrsm._space import SearchSpace
 
 __all__ = [
     "Categorical",
     "Integer",
+    "MVRSMOptimizer",
     "Ordinal",
     "Real",
     "SearchSpace",
+    "SpaceExhaustedError",
+    "minimize",
 ]

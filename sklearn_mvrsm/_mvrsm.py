@@ -1,0 +1,284 @@
+"""``method="mvrsm"``: the paper's two ideas on a better model, with uncertainty.
+
+A step is of one of two kinds, chosen by how often each has improved on the best value:
+
+* *model*: the paper's step. L-BFGS over the numbers on the section of the surrogate
+  at the incumbent, sweeps over single-category changes with the best re-optimised,
+  then a small perturbation;
+* *coordinate*: a few hundred candidates that change a few coordinates of the best
+  points, scored by expected improvement, the best refined by smaller changes.
+"""
+
+import math
+from collections.abc import Set
+
+import numpy as np
+import numpy.typing as npt
+
+from sklearn_mvrsm._acquisition import log_expected_improvement, minimise_spline
+from sklearn_mvrsm._exploration import Region, neighbours, perturb_as_paper, redraw
+from sklearn_mvrsm._history import History, penalised
+from sklearn_mvrsm._surrogate import CAPACITY, FORGET, Surrogate
+
+__all__ = ["MvrsmMethod"]
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+MODEL, COORDINATE = 0, 1
+DECAY = 0.98  # of the success counts, a step
+FLOOR = 0.15  # smallest chance of either kind of step
+GROWTH = 1.15  # the prior is learnt again when there are this many times more values
+ITERATIONS = 50  # of L-BFGS from the incumbent
+SWEEP_ITERATIONS = 20  # of L-BFGS after a change of category
+SWEEPS = 3
+SWEEP_BEST = 6  # changes of category that are re-optimised
+CANDIDATES = 300
+PARENTS = 5  # best points that candidates are grown from
+REFINEMENTS = 2  # rounds of smaller changes to the ten best candidates
+WIDEST, WIDTH, NARROWEST = 0.4, 0.2, 0.0025  # of a coordinate step
+HORIZON = 200  # steps until only single coordinates change
+
+
+class MvrsmMethod:
+    """Proposals of the default method.
+
+    Parameters
+    ----------
+    region : Region
+        Where configurations live.
+    seed : int
+        Of the surrogate's random directions.
+    """
+
+    def __init__(self, region: Region, seed: int) -> None:
+        self.region = region
+        self.surrogate = Surrogate(region.domain, seed)
+        self._rows: list[int] = []  # trials that the surrogate holds
+        self._known = 0  # trials that were offered to it
+        self._learnt_at = 0
+        self._width = WIDTH
+        self._streak = 0  # successes in a row, or failures as a negative number
+        self._tried = np.array([2.0, 2.0])
+        self._improved = np.array([1.0, 1.0])
+        self._kind: dict[bytes, int] = {}  # kind of step behind each pending point
+        self._best = math.inf
+        self._steps = 0
+
+    # --- learning which steps work --------------------------------------------
+
+    def observe(self, point: FloatArray, value: float) -> None:
+        """Take note of whether the step that proposed ``point`` improved."""
+        better = value < self._best
+        self._best = min(self._best, value) if math.isfinite(value) else self._best
+        kind = self._kind.pop(point.tobytes(), None)
+        if kind is None:
+            return
+        self._steps += 1
+        self._tried[kind] = DECAY * self._tried[kind] + 1.0
+        self._improved[kind] = DECAY * self._improved[kind] + better
+        if kind == COORDINATE:
+            self._adapt_width(better)
+
+    def _adapt_width(self, better: bool) -> None:
+        streak = self._streak
+        self._streak = max(streak, 0) + 1 if better else min(streak, 0) - 1
+        if self._streak >= 3:
+            self._width, self._streak = min(2.0 * self._width, WIDEST), 0
+        elif self._streak <= -max(5.0, self.region.domain.d / 2.0):
+            self._width, self._streak = self._width / 2.0, 0
+        if self._width < NARROWEST:
+            self._width = WIDTH
+
+    # --- proposing ------------------------------------------------------------
+
+    def propose(self, history: History, rng: np.random.Generator) -> FloatArray:
+        """Return a canonical point to evaluate next.
+
+        Parameters
+        ----------
+        history : History
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        ndarray of shape (d,)
+            It may be a repetition or infeasible: the caller draws again then.
+        """
+        self._refresh(history)
+        points = history.points[self._rows]
+        scaled = _scaled(penalised(history.values[self._rows]))
+        self.surrogate.solve(scaled)
+        if len(history.pending):
+            self._imagine(history.pending, scaled)
+        rate = self._improved / self._tried
+        chance = np.clip(rate[MODEL] / max(rate.sum(), 1e-12), FLOOR, 1.0 - FLOOR)
+        if rng.random() < chance:
+            kind, point = MODEL, self._model_step(points, scaled, rng)
+        else:
+            kind = COORDINATE
+            point = self._coordinate_step(points, scaled, history.seen, rng)
+        self.surrogate.truncate(len(self._rows))
+        self._kind[point.tobytes()] = kind
+        return point
+
+    def _refresh(self, history: History) -> None:
+        """Bring the surrogate up to date, at a bounded cost."""
+        n = len(history.points)
+        new, self._known = history.points[self._known :], n
+        self._rows += range(n - len(new), n)
+        crowded = len(self._rows) > CAPACITY
+        if crowded:
+            self._forget(penalised(history.values[self._rows]))
+        if crowded or len(self._rows) >= GROWTH * self._learnt_at:
+            self._learnt_at = len(self._rows)
+            points = history.points[self._rows]
+            values = penalised(history.values[self._rows])
+            self.surrogate.learn(points, self.region.active(points), values)
+        elif len(new):
+            self.surrogate.append(new, self.region.active(new))
+
+    def _forget(self, values: FloatArray) -> None:
+        """Drop the old and bad: those with the worst sum of ranks in value and age."""
+        rows = np.array(self._rows)
+        rank = np.argsort(np.argsort(values, kind="stable"))
+        age = np.arange(len(rows))[::-1]
+        keep = np.argsort(rank + age, kind="stable")[: int(CAPACITY * (1.0 - FORGET))]
+        self._rows = sorted(rows[np.union1d(keep, [np.argmin(values)])].tolist())
+
+    def _imagine(self, pending: FloatArray, told: FloatArray) -> None:
+        """Let pending points stand at their predicted values."""
+        active = self.region.active(pending)
+        guesses = self.surrogate.predict(pending, active)
+        self.surrogate.append(pending, active)
+        self.surrogate.solve(np.concatenate([told, guesses]))
+
+    def _model_step(
+        self, points: FloatArray, scaled: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        ties = np.flatnonzero(scaled <= scaled.min())
+        point = points[rng.choice(ties)]
+        point, value = self._descend(point, ITERATIONS)
+        for _ in range(SWEEPS if self.region.domain.n_categorical else 0):
+            swept, lower = self._sweep(point, rng)
+            if lower >= value - 1e-9:
+                break
+            point, value = swept, lower
+        active = self.region.active(point)
+        moved = perturb_as_paper(self.region.domain, point, active & self._numbers, rng)
+        moved = self._redraw_categories(moved, active, rng)
+        return np.asarray(redraw(self.region, moved[np.newaxis], active, rng)[0])
+
+    @property
+    def _numbers(self) -> BoolArray:
+        """Which coordinates are not categories."""
+        domain = self.region.domain
+        return np.arange(domain.d) >= domain.n_categorical
+
+    def _descend(self, point: FloatArray, iterations: int) -> tuple[FloatArray, float]:
+        """Minimise the section of the surrogate at the point's gates."""
+        active = self.region.active(point)
+        weights, constant = self.surrogate.section(point, active)
+        minimum, value = minimise_spline(
+            self.surrogate.splines,
+            weights,
+            point,
+            self.region.domain,
+            active & self._numbers,
+            iterations,
+        )
+        return self.region.canonical(minimum), value + constant
+
+    def _sweep(
+        self, point: FloatArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, float]:
+        """Try every change of one category; re-optimise over the numbers."""
+        domain, active = self.region.domain, self.region.active(point)
+        changed = []
+        for i in np.flatnonzero(active[: domain.n_categorical]):
+            for code in range(domain.category_sizes[i]):
+                if code != point[i]:
+                    changed.append(point.copy())
+                    changed[-1][i] = code
+        if not changed:
+            return point, math.inf
+        candidates = redraw(self.region, np.array(changed), active, rng)
+        values = self.surrogate.predict(candidates, self.region.active(candidates))
+        best, lowest = point, math.inf
+        for k in np.argsort(values, kind="stable")[:SWEEP_BEST]:
+            minimum, value = self._descend(candidates[k], SWEEP_ITERATIONS)
+            if value < lowest:
+                best, lowest = minimum, value
+        return best, lowest
+
+    def _redraw_categories(
+        self, point: FloatArray, active: BoolArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Draw each category anew with probability 2 / d."""
+        count = self.region.domain.n_categorical
+        chance = 2.0 / max(int(active.sum()), 1)
+        again = (rng.random(count) < chance) & active[:count]
+        uniform = self.region.domain.sample(rng)[:count]
+        moved = point.copy()
+        moved[:count] = np.where(again, uniform, point[:count])
+        return moved
+
+    def _coordinate_step(
+        self,
+        points: FloatArray,
+        scaled: FloatArray,
+        seen: Set[bytes],
+        rng: np.random.Generator,
+    ) -> FloatArray:
+        parents = points[np.argsort(scaled, kind="stable")[:PARENTS]]
+        chance = self._chance()
+        best = float(scaled.min())
+        region, width = self.region, self._width
+        points = _novel(
+            neighbours(region, parents, CANDIDATES, width, chance, rng), seen
+        )
+        scores = self._score(points, best)
+        for _ in range(REFINEMENTS):
+            if not len(points):
+                break
+            top = np.argsort(-scores, kind="stable")[:10]
+            fewer = np.maximum(0.5 * chance, 1.0 / region.domain.d)
+            closer = neighbours(region, points[top], 100, 0.3 * width, fewer, rng)
+            closer = _novel(closer, seen)
+            points = np.concatenate([points[top], closer])
+            scores = np.concatenate([scores[top], self._score(closer, best)])
+        if not len(points):
+            return region.canonical(region.domain.sample(rng))
+        order = np.argsort(-scores, kind="stable")
+        for point in points[order[:100]]:
+            if region.feasible(point):
+                return np.asarray(point)
+        return np.asarray(points[order[0]])
+
+    def _chance(self) -> FloatArray:
+        """Probability that each coordinate changes: falls with time, grows with use."""
+        d = self.region.domain.d
+        share = 1.0 - math.log1p(min(self._steps, HORIZON)) / math.log1p(HORIZON)
+        chance = max(1.0 / d, min(1.0, 20.0 / d) * share)
+        relevance = self.surrogate.relevance
+        scaled = chance * relevance / relevance.mean()
+        return np.asarray(np.clip(scaled, 0.25 * chance, 1.0))
+
+    def _score(self, points: FloatArray, best: float) -> FloatArray:
+        if not len(points):
+            return np.zeros(0)
+        active = self.region.active(points)
+        value, deviation = self.surrogate.predict_with_deviation(points, active)
+        return log_expected_improvement(value, deviation, best)
+
+
+def _novel(points: FloatArray, seen: Set[bytes]) -> FloatArray:
+    """Leave out repetitions, of each other and of what is known."""
+    keys = {row.tobytes(): i for i, row in enumerate(points)}
+    return points[sorted(i for key, i in keys.items() if key not in seen)]
+
+
+def _scaled(values: FloatArray) -> FloatArray:
+    """Shift by the best value, divide by the standard deviation, afresh each step."""
+    deviation = float(values.std())
+    return np.asarray((values - values.min()) / (deviation or 1.0))

@@ -1,0 +1,410 @@
+"""Ask and tell: the one place where names meet arrays."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import OptimizeResult
+
+from sklearn_mvrsm._exploration import Region, initial_design
+from sklearn_mvrsm._history import History
+from sklearn_mvrsm._mvrsm import MvrsmMethod
+from sklearn_mvrsm._paper import PaperMethod
+from sklearn_mvrsm._space import SearchSpace
+
+__all__ = ["MVRSMOptimizer", "SpaceExhaustedError", "Trial", "minimize"]
+
+FloatArray = npt.NDArray[np.float64]
+Params = dict[str, Any]
+
+MOST_INITIAL_POINTS = 24  # as in the paper's experiments
+METHODS = ("mvrsm", "paper")
+NOVEL_TRIES = 200  # random points drawn before the space is listed
+
+
+class SpaceExhaustedError(RuntimeError):
+    """Every configuration of a finite space has been proposed."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One evaluated configuration.
+
+    Parameters
+    ----------
+    params : dict
+        Active parameters by name.
+    value : float
+        Lower is better; not finite where the evaluation failed.
+    """
+
+    params: Params
+    value: float
+
+
+@dataclass(frozen=True)
+class _Pending:
+    params: Params
+    point: FloatArray
+
+
+class MVRSMOptimizer:
+    """Mixed-variable optimiser with an ask-and-tell interface.
+
+    Parameters
+    ----------
+    space : SearchSpace, dict or list of dict
+        What may be proposed.
+    method : {"mvrsm", "paper"}, default="mvrsm"
+        The default method, or the algorithm as published [1]_.
+    n_initial_points : int or None, default=None
+        Configurations drawn at random before the surrogate is used, those told
+        without being asked for included. None: ``min(24, 2 d + 4)`` for a space
+        of ``d`` coordinates; 24 for ``method="paper"``.
+    random_state : int or None, default=None
+        Seed. The proposals are a function of it and of the calls made.
+    n_iter : int or None, default=None
+        Evaluations in all, where known. Only ``method="paper"`` uses it: it does
+        not explore before the last evaluation.
+
+    Attributes
+    ----------
+    space : SearchSpace
+        The space in use.
+    n_initial_points : int
+        As resolved.
+
+    Raises
+    ------
+    ValueError
+        If an argument makes no sense; the message names it.
+
+    Notes
+    -----
+    :meth:`tell` only takes note; :meth:`ask` thinks. Two calls of :meth:`ask` without
+    a :meth:`tell` between them return different configurations: the first is taken to
+    have its predicted value until the truth arrives. Values may be told in any order,
+    also of configurations that were never asked for.
+
+    ``method="mvrsm"`` never proposes a configuration twice. ``method="paper"`` can.
+
+    References
+    ----------
+    .. [1] L. Bliek, A. Guijt, S. Verwer and M. de Weerdt, "Black-box mixed-variable
+       optimisation using a surrogate model that satisfies integer constraints",
+       GECCO 2021 Companion.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import MVRSMOptimizer, Integer, Real
+    >>> optimizer = MVRSMOptimizer(
+    ...     {"x": Real(-2.0, 2.0), "k": Integer(0, 9)}, random_state=0
+    ... )
+    >>> for _ in range(30):
+    ...     params = optimizer.ask()
+    ...     optimizer.tell(params, params["x"] ** 2 + (params["k"] - 4) ** 2)
+    >>> optimizer.best_params["k"]
+    4
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        method: str = "mvrsm",
+        n_initial_points: int | None = None,
+        random_state: int | None = None,
+        n_iter: int | None = None,
+    ) -> None:
+        if method not in METHODS:
+            raise ValueError(f"'method' must be one of {METHODS}, got {method!r}")
+        if n_initial_points is not None and n_initial_points < 0:
+            raise ValueError(
+                f"'n_initial_points' must be >= 0 or None, got {n_initial_points}"
+            )
+        self.space = SearchSpace.from_any(space)
+        d = self.space.domain.d
+        usual = MOST_INITIAL_POINTS if method == "paper" else 2 * d + 4
+        self.n_initial_points = (
+            min(usual, MOST_INITIAL_POINTS)
+            if n_initial_points is None
+            else n_initial_points
+        )
+        self._rng = np.random.default_rng(random_state)
+        seed = int(self._rng.integers(2**31))
+        region = Region(
+            self.space.domain,
+            self.space.canonical,
+            self.space.active,
+            self.space.feasible,
+        )
+        self._method: MvrsmMethod | PaperMethod = (
+            MvrsmMethod(region, seed)
+            if method == "mvrsm"
+            else PaperMethod(region, seed, n_iter)
+        )
+        self._may_repeat = method == "paper"
+        self._design = initial_design(region, self._rng, self.n_initial_points)
+        if method == "paper":
+            drawn = self.space.domain.sample(self._rng, self.n_initial_points)
+            self._design = self.space.canonical(drawn)
+        self._trials: list[Trial] = []
+        self._n_designed = 0
+        self._points = np.empty((0, d))
+        self._values: FloatArray = np.empty(0)
+        self._pending: list[_Pending] = []
+        self._queue: list[_Pending] = []
+        self._seen: set[bytes] = set()
+
+    # --- results --------------------------------------------------------------
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Every evaluation told, in the order in which it was told."""
+        return tuple(self._trials)
+
+    @property
+    def best_value(self) -> float:
+        """Lowest finite value told; infinite while there is none."""
+        best = self._best()
+        return math.inf if best is None else best.value
+
+    @property
+    def best_params(self) -> Params:
+        """Configuration with the lowest value, the first of several.
+
+        Raises
+        ------
+        ValueError
+            While no finite value has been told.
+        """
+        best = self._best()
+        if best is None:
+            raise ValueError("No finite value has been told yet.")
+        return dict(best.params)
+
+    def _best(self) -> Trial | None:
+        finite = [trial for trial in self._trials if math.isfinite(trial.value)]
+        return min(finite, key=lambda trial: trial.value, default=None)
+
+    # --- ask and tell ---------------------------------------------------------
+
+    def enqueue(self, params: Mapping[str, Any]) -> None:
+        """Let :meth:`ask` return these parameters before it thinks for itself.
+
+        Parameters
+        ----------
+        params : mapping
+            Active parameters by name.
+
+        Raises
+        ------
+        ValueError
+            If they are not a configuration of the space.
+        """
+        point = self._canonical(params)
+        if not self.space.feasible(point):
+            raise ValueError(f"A constraint forbids the enqueued {dict(params)!r}")
+        self._queue.append(_Pending(dict(params), point))
+
+    def ask(self) -> Params:
+        """Propose a configuration to evaluate.
+
+        Returns
+        -------
+        dict
+            Active parameters by name.
+
+        Raises
+        ------
+        SpaceExhaustedError
+            When every configuration has been proposed.
+        InfeasibleSpaceError
+            When almost nothing satisfies the constraints.
+        """
+        if self._queue:
+            proposal = self._queue.pop(0)
+        else:
+            point = self._propose()
+            proposal = _Pending(self.space.decode(point), point)
+        self._pending.append(proposal)
+        self._seen.add(proposal.point.tobytes())
+        return dict(proposal.params)
+
+    def tell(self, params: Mapping[str, Any], value: float) -> None:
+        """Report the value of a configuration.
+
+        Parameters
+        ----------
+        params : mapping
+            As returned by :meth:`ask`, or any other configuration of the space.
+        value : float
+            Lower is better. A value that is not finite is a failure: it never
+            counts as the best, and the surrogate is shown a finite penalty.
+
+        Raises
+        ------
+        ValueError
+            If ``params`` are not a configuration of the space.
+        """
+        value = float(value)
+        point = self._settle(params)
+        n = len(self._trials)
+        if n == len(self._points):
+            room = max(2 * n, 64)
+            self._points = np.resize(self._points, (room, self._points.shape[1]))
+            self._values = np.resize(self._values, room)
+        self._points[n], self._values[n] = point, value
+        self._trials.append(Trial(dict(params), value))
+        self._seen.add(point.tobytes())
+        self._method.observe(point, value)
+
+    def _canonical(self, params: Mapping[str, Any]) -> FloatArray:
+        return self.space.canonical(self.space.encode(params))
+
+    def _settle(self, params: Mapping[str, Any]) -> FloatArray:
+        """Return the point of ``params``, no longer pending if it was."""
+        for i, pending in enumerate(self._pending):
+            same = pending.params.keys() == params.keys()
+            if same and all(pending.params[k] is params[k] for k in params):
+                return self._pending.pop(i).point
+        point = self._canonical(params)
+        for i, pending in enumerate(self._pending):
+            # equal values declared twice share their encoding, not their point
+            if (self._canonical(pending.params) == point).all():
+                return self._pending.pop(i).point
+        return point
+
+    # --- proposing ------------------------------------------------------------
+
+    def _history(self) -> History:
+        n = len(self._trials)
+        pending = [pending.point for pending in self._pending]
+        return History(
+            self._points[:n],
+            self._values[:n],
+            np.array(pending).reshape(len(pending), self.space.domain.d),
+            self._seen,
+        )
+
+    def _propose(self) -> FloatArray:
+        history = self._history()
+        finite = history.values[np.isfinite(history.values)]
+        known = len(history.values) + len(history.pending)
+        if known < self.n_initial_points:
+            point = np.asarray(self._design[known])
+        elif len(finite) == 0 or np.ptp(finite) == 0.0:
+            # while all values seen are equal the surrogate is flat
+            return self._novel_point()
+        else:
+            point = self._method.propose(history, self._rng)
+        new = self._may_repeat or point.tobytes() not in self._seen
+        if new and self.space.feasible(point):
+            return point
+        return self._novel_point()
+
+    def _novel_point(self) -> FloatArray:
+        """Draw a feasible configuration that was never proposed."""
+        if len(self._seen) < self.space.cardinality:
+            for _ in range(NOVEL_TRIES):
+                point = self.space.sample_point(self._rng)
+                if point.tobytes() not in self._seen:
+                    return point
+            if math.isfinite(self.space.cardinality):
+                for point in self.space.grid():
+                    if point.tobytes() not in self._seen and self.space.feasible(point):
+                        return point
+        raise SpaceExhaustedError(
+            f"All {len(self._seen)} configurations of the space have been proposed."
+        )
+
+
+def minimize(
+    func: Callable[[Params], float],
+    space: Any,
+    n_iter: int,
+    *,
+    method: str = "mvrsm",
+    n_initial_points: int | None = None,
+    initial_points: Sequence[Mapping[str, Any]] = (),
+    random_state: int | None = None,
+    callback: Callable[[OptimizeResult], bool | None] | None = None,
+) -> OptimizeResult:
+    """Minimise a black-box function of named, mixed and conditional parameters.
+
+    Parameters
+    ----------
+    func : callable
+        ``func(params) -> float``; ``params`` holds the active parameters. A result
+        that is not finite is a failure.
+    space : SearchSpace, dict or list of dict
+        What may be proposed.
+    n_iter : int
+        Number of evaluations, at least 1.
+    method, n_initial_points, random_state
+        As for :class:`MVRSMOptimizer`.
+    initial_points : sequence of mapping, default=()
+        Configurations to evaluate first.
+    callback : callable or None, default=None
+        ``callback(intermediate_result)`` after each evaluation, with ``x`` and
+        ``fun`` of that evaluation; a true return value stops.
+
+    Returns
+    -------
+    OptimizeResult
+        ``x`` (best params), ``fun`` (its value), ``nfev``, ``x_iters`` (params of
+        each evaluation), ``func_vals`` (values, shape ``(nfev,)``), ``success`` and
+        ``message``.
+
+    Raises
+    ------
+    ValueError
+        If an argument makes no sense, or no evaluation gave a finite value.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import Categorical, Real, minimize
+    >>> space = {"x": Real(-1.0, 1.0), "kind": Categorical(["bowl", "plane"])}
+    >>> def func(params):
+    ...     x = params["x"]
+    ...     return x**2 if params["kind"] == "bowl" else 1.0 + x
+    >>> result = minimize(func, space, 40, random_state=0)
+    >>> result.x["kind"], bool(result.fun < 0.01)
+    ('bowl', True)
+    """
+    if n_iter < 1:
+        raise ValueError(f"'n_iter' must be >= 1, got {n_iter}")
+    optimizer = MVRSMOptimizer(
+        space,
+        method=method,
+        n_initial_points=n_initial_points,
+        random_state=random_state,
+        n_iter=n_iter,
+    )
+    for params in initial_points:
+        optimizer.enqueue(params)
+    message = "All evaluations were made."
+    for _ in range(n_iter):
+        try:
+            params = optimizer.ask()
+        except SpaceExhaustedError as error:
+            message = str(error)
+            break
+        value = float(func(params))
+        optimizer.tell(params, value)
+        if callback is not None and callback(OptimizeResult(x=params, fun=value)):
+            message = "The callback asked to stop."
+            break
+    trials = optimizer.trials
+    return OptimizeResult(
+        x=optimizer.best_params,
+        fun=optimizer.best_value,
+        nfev=len(trials),
+        x_iters=[trial.params for trial in trials],
+        func_vals=np.array([trial.value for trial in trials]),
+        success=True,
+        message=message,
+    )
