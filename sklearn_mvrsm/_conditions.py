@@ -124,7 +124,7 @@ def _parents_first(parameters: Mapping[str, Parameter]) -> list[str]:
 def _known_conditions(
     name: str, parameters: Mapping[str, Parameter]
 ) -> tuple[tuple[str, object], ...]:
-    conditions = parameters[name].conditions if name in parameters else ()
+    conditions = parameters[name].conditions
     for parent, wanted in conditions:
         if parent not in parameters:
             raise ValueError(

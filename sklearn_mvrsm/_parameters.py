@@ -13,6 +13,7 @@ comes back as it went in, although ``exp(log(0.1)) != 0.1`` in floating point.
 
 import math
 import numbers
+import sys
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeGuard
@@ -29,8 +30,8 @@ FloatArray = npt.NDArray[np.float64]
 
 _PER_LOG = 2.0**41  # grid points in one unit of a real's logarithm
 _DIGITS = range(12, 18)  # significant digits tried for the value of a grid point
-_LARGEST = 2**52  # twice this, and neighbouring integers share one float64
-_LARGEST_LOG = 2**46  # a little more, and neighbours share one logarithm
+_LARGEST = 2**51  # well beyond, a float64 has no halves between integers
+_LARGEST_LOG = 2**44  # well beyond, neighbouring integers share one logarithm
 
 
 def snap_logarithms(x: FloatArray) -> FloatArray:
@@ -78,6 +79,10 @@ class Real(Parameter):
         got = f"got low={self.low!r}, high={self.high!r}"
         if not math.isfinite(self.high - self.low):
             raise ValueError(f"'high' - 'low' must be finite for Real, {got}")
+        if self.log and self.low < sys.float_info.min:
+            raise ValueError(
+                f"'low' must be >= {sys.float_info.min} for Real with log=True, {got}"
+            )
         if self.bounds[0] == self.bounds[1]:
             raise ValueError(
                 "'low' and 'high' must differ by more than one part in 10**12 for "
