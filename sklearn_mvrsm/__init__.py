@@ -2,12 +2,14 @@
 
 from sklearn_mvrsm._optimizer import MVRSMOptimizer, SpaceExhaustedError, minimize
 from sklearn_mvrsm._parameters import Categorical, Integer, Ordinal, Real
+from sklearn_mvrsm._search import MVRSMSearchCV
 from sklearn_mvrsm._space import SearchSpace
 
 __all__ = [
     "Categorical",
     "Integer",
     "MVRSMOptimizer",
+    "MVRSMSearchCV",
     "Ordinal",
     "Real",
     "SearchSpace",

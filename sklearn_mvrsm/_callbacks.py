@@ -85,8 +85,10 @@ class FoldTask:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind the other tasks, and what cannot travel or need not."""
-        caller = None if self.caller is None else lean_caller(self.caller)
-        return {**vars(self), "context": lean_context(self.context), "caller": caller}
+        state = {**vars(self), "context": lean_context(self.context)}
+        if self.caller is not None:
+            state["caller"] = lean_caller(self.caller, without=("optimizer_",))
+        return state
 
 
 class TaskTree:

@@ -164,7 +164,7 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
         },
         "param_space": [Mapping, list, tuple, SearchSpace],
         "n_iter": [Interval(numbers.Integral, 1, None, closed="left")],
-        "n_initial_points": [Interval(numbers.Integral, 1, None, closed="left"), None],
+        "n_initial_points": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "initial_points": [list, tuple, None],
         "random_state": ["random_state"],
         "n_pending": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -349,6 +349,7 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
             method=self.method,
             n_initial_points=n_initial,
             random_state=int(random_state.randint(np.iinfo(np.int32).max)),
+            n_iter=self.n_iter,
         )
         for k, params in enumerate(self.initial_points or ()):
             try:

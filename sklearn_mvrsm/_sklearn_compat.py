@@ -8,8 +8,8 @@ import contextlib
 import copy
 import inspect
 import multiprocessing
-import os
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Executor
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -25,11 +25,13 @@ try:
     from joblib.externals.loky import ProcessPoolExecutor, process_executor
     from joblib.externals.loky.backend import resource_tracker
     from joblib.externals.loky.backend.context import LokyContext
+    from joblib.externals.loky.backend.utils import kill_process_tree
     from joblib.externals.loky.cloudpickle_wrapper import dumps as cloudpickle_dumps
 except ImportError:  # a joblib that no longer brings a copy of its own
     from loky import ProcessPoolExecutor, process_executor
     from loky.backend import resource_tracker
     from loky.backend.context import LokyContext
+    from loky.backend.utils import kill_process_tree
     from loky.cloudpickle_wrapper import dumps as cloudpickle_dumps
 
 __all__ = [
@@ -40,12 +42,14 @@ __all__ = [
     "check_method_params",
     "children_allowed",
     "cloudpickle_dumps",
-    "discard_executor",
     "executor_process",
+    "executor_thread",
     "fit_and_score",
     "fit_context",
     "forbid_recycling",
+    "forget_process",
     "has_callbacks",
+    "kill_process_tree",
     "lean_caller",
     "lean_context",
     "named_scorers",
@@ -121,13 +125,15 @@ def lean_context(context: Any) -> Any:
     return lean
 
 
-def lean_caller(search: Any) -> Any:
+def lean_caller(search: Any, without: Collection[str]) -> Any:
     """Copy a search without what only its own process can use.
 
     Parameters
     ----------
     search : BaseSearchCV
         Its fit has begun.
+    without : collection of str
+        More attributes to leave behind.
 
     Returns
     -------
@@ -135,7 +141,7 @@ def lean_caller(search: Any) -> Any:
         To be pickled; a generator as ``cv`` is left behind.
     """
     lean = copy.copy(search)
-    for name in ("_callback_fit_ctx", "_skl_callbacks_to_teardown"):
+    for name in ("_callback_fit_ctx", "_skl_callbacks_to_teardown", *without):
         vars(lean).pop(name, None)
     if isinstance(lean.cv, Iterator):
         lean.cv = None
@@ -197,28 +203,19 @@ def executor_process(executor: Any) -> BaseProcess:
     return process
 
 
-def discard_executor(executor: Any, kill: Callable[[], None]) -> None:
-    """Close an executor whose process ``kill`` ends, and wait for its thread.
+def executor_thread(executor: Any) -> threading.Thread:
+    """Return the thread of an executor that has been given a task."""
+    thread = executor._executor_manager_thread
+    assert isinstance(thread, threading.Thread)
+    return thread
 
-    Parameters
-    ----------
-    executor : Executor
-        Made by `one_worker_executor`; broken already, or not.
-    kill : callable
-        Ends the process and waits for its end.
 
-    Notes
-    -----
-    The executor is made to forget the process first. It would otherwise look for the
-    process's children with psutil or ``pgrep``, and warn where there is neither.
+def forget_process(executor: Any) -> None:
+    """Keep an executor from looking for the children of a process that we kill.
+
+    It would need psutil or ``pgrep`` for it, and warns where there is neither.
     """
-    manager = executor._executor_manager_thread
-    if os.name == "posix":
-        executor._processes.clear()
-    executor.shutdown(wait=False, kill_workers=True)
-    kill()
-    if manager is not None:
-        manager.join()
+    executor._processes.clear()
 
 
 def forbid_recycling() -> None:
