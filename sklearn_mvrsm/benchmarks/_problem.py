@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isclose
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ class Box:
     def space(self) -> SearchSpace:
         """Return the box as a `SearchSpace`."""
         parameters = (
-            *(Categorical(list(range(k))) for k in self.categories),
+            *(Categorical(tuple(range(k))) for k in self.categories),
             *(Integer(low, high) for low, high in self.integers),
             *(Real(low, high) for low, high in self.reals),
         )
@@ -146,6 +147,16 @@ class Problem:
         return self.space.sample(self.n_initial, random_state=seed)
 
 
+def _same(params: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Tell whether two params agree; some peers keep 13 decimals of a float."""
+    return params.keys() == other.keys() and all(
+        isclose(params[name], value, rel_tol=1e-9, abs_tol=1e-9)
+        if isinstance(value, float)
+        else params[name] == value
+        for name, value in other.items()
+    )
+
+
 class BudgetSpent(Exception):
     """The run has had all its evaluations; methods may let it pass through."""
 
@@ -215,13 +226,21 @@ class Meter:
         ------
         BudgetSpent
             If all evaluations have been made.
+        ValueError
+            If the first evaluations are not of the initial points, in order.
         """
         own = time.process_time() - self._resumed
         index = len(self.values)
         if index >= self.limit:
             raise BudgetSpent(f"all {self.limit} evaluations have been made")
+        if index < len(self._initial) and not _same(params, self._initial[index]):
+            raise ValueError(
+                f"evaluation {index} must be of the initial point "
+                f"{self._initial[index]}, got {dict(params)}"
+            )
         started = time.monotonic()
-        value = self.problem.evaluate(params) + self._noise[index]
+        noise: float = self._noise[index]
+        value = self.problem.evaluate(params) + noise
         self.objective_seconds += time.monotonic() - started
         self.values.append(value)
         self.own_seconds.append(own)

@@ -52,7 +52,7 @@ def read_space(path: Path) -> SearchSpace:
             parameter: Categorical | Integer | Real
             match row["type"]:
                 case "cat":
-                    parameter = Categorical(list(range(int(low), int(high) + 1)))
+                    parameter = Categorical(tuple(range(int(low), int(high) + 1)))
                 case "int":
                     parameter = Integer(int(low), int(high))
                 case "cont":

@@ -161,16 +161,19 @@ class PlateModel:
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the predictions, shape (n_designs,)."""
-        return self._mean + self._kernel(self._features(X)) @ self._weights
+        values: NDArray[np.float64] = self._kernel(self._features(X)) @ self._weights
+        return self._mean + values
 
     def _features(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         plates = np.arange(self._n_plates)
         indicators = (X[:, :, np.newaxis] == plates) - 1.0 / self._n_plates
-        smooth = np.einsum("ij,njk->nik", self._smoothing, indicators)
+        smooth: NDArray[np.float64] = np.einsum(
+            "ij,njk->nik", self._smoothing, indicators
+        )
         return smooth.reshape(len(X), -1) / np.sqrt(self._scale)
 
     def _kernel(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        linear = features @ self._designs.T
+        linear: NDArray[np.float64] = features @ self._designs.T
         return linear + linear**2 / 2.0
 
 

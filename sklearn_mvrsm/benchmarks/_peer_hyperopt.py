@@ -1,0 +1,103 @@
+"""Hyperopt's TPE, with conditional parameters as nested choices."""
+
+import logging
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sklearn_mvrsm.benchmarks._optional import require
+from sklearn_mvrsm.benchmarks._problem import BudgetSpent, Meter, Params
+from sklearn_mvrsm.benchmarks._variables import Variable, variables_of
+
+
+def tpe(problem: Meter, budget: int, seed: int) -> Sequence[float]:
+    """Search by the tree-structured Parzen estimator."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it imports pkg_resources
+        hyperopt = require("hyperopt", "hyperopt")
+        require("hyperopt.pyll", "setuptools<81")
+    logging.getLogger("hyperopt").setLevel(logging.CRITICAL)
+    variables = variables_of(problem.space)
+    by_name = {v.name: v for v in variables}
+    initial = problem.initial_points(seed)
+
+    def objective(tree: Mapping[str, Any]) -> float:
+        return problem.evaluate(_flatten(tree, by_name))
+
+    # It may ask for more than max_evals where there are points to evaluate first.
+    with suppress(BudgetSpent), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        hyperopt.fmin(
+            objective,
+            _space(hyperopt, variables),
+            algo=partial(hyperopt.tpe.suggest, n_startup_jobs=len(initial)),
+            max_evals=len(initial) + budget,
+            points_to_evaluate=[_labels(params, by_name) for params in initial],
+            rstate=np.random.default_rng(seed),
+            show_progressbar=False,
+            verbose=False,
+        )
+    return problem.values
+
+
+def _labels(params: Params, by_name: Mapping[str, Variable]) -> dict[str, float]:
+    """Return params under hyperopt's labels; a choice's value is its place."""
+    found: dict[str, float] = {}
+    for name, value in params.items():
+        variable = by_name[name]
+        number = variable.number(value)
+        found[name] = number if variable.kind == "real" else int(number)
+    return found
+
+
+def _space(hyperopt: Any, variables: tuple[Variable, ...]) -> dict[str, Any]:
+    """Return the search space: each variable a node, its children in its choices.
+
+    A node whose parent has several accepted values is shared among the branches,
+    and hyperopt then takes it to exist in any of them.
+    """
+    nodes: dict[str, Any] = {}
+    for v in reversed(variables):
+        children = {
+            place: {
+                child.name: nodes[child.name]
+                for child in variables
+                if child.conditions and _is_child(child, v, v.value(place))
+            }
+            for place in (range(v.size) if v.kind == "category" else ())
+        }
+        nodes[v.name] = _node(hyperopt.hp, v, children)
+    return {v.name: nodes[v.name] for v in variables if not v.conditions}
+
+
+def _is_child(child: Variable, parent: Variable, value: Any) -> bool:
+    if len(child.conditions) != 1:
+        raise ValueError(f"hyperopt cannot nest {child.name!r}: it has two parents")
+    name, accepted = child.conditions[0]
+    return name == parent.name and value in accepted
+
+
+def _node(hp: Any, v: Variable, children: Mapping[int, dict[str, Any]]) -> Any:
+    if v.kind == "category":
+        branches = [{"place": place, "below": children[place]} for place in children]
+        return hp.choice(v.name, branches)
+    if v.kind == "integer":
+        return hp.uniformint(v.name, v.low, v.high)
+    if v.log:
+        return hp.loguniform(v.name, math.log(v.low), math.log(v.high))
+    return hp.uniform(v.name, v.low, v.high)
+
+
+def _flatten(tree: Mapping[str, Any], by_name: Mapping[str, Variable]) -> Params:
+    params: Params = {}
+    for name, value in tree.items():
+        number = value["place"] if isinstance(value, Mapping) else value
+        params[name] = by_name[name].value(number)
+        if isinstance(value, Mapping):
+            params.update(_flatten(value["below"], by_name))
+    return params

@@ -1,0 +1,92 @@
+"""Optuna's samplers: define-by-run for TPE, the naive encoding for GP and CMA-ES.
+
+Optuna's relative samplers model the parameters that every trial has. In a conditional
+space those are few, so the samplers that know no other way see all parameters.
+"""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sklearn_mvrsm.benchmarks._optional import require
+from sklearn_mvrsm.benchmarks._problem import Meter, Params
+from sklearn_mvrsm.benchmarks._variables import (
+    Variable,
+    active,
+    complete,
+    variables_of,
+)
+
+
+def tpe(problem: Meter, budget: int, seed: int) -> Sequence[float]:
+    """Search by the tree-structured Parzen estimator."""
+    optuna = require("optuna", "optuna")
+    n_startup = len(problem.initial_points(seed))
+    sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=n_startup)
+    return _search(problem, budget, seed, sampler, conditional=True)
+
+
+def gp(problem: Meter, budget: int, seed: int) -> Sequence[float]:
+    """Search by the Gaussian process sampler."""
+    optuna = require("optuna", "optuna")
+    require("torch", "torch").set_num_threads(1)
+    n_startup = len(problem.initial_points(seed))
+    sampler = optuna.samplers.GPSampler(seed=seed, n_startup_trials=n_startup)
+    return _search(problem, budget, seed, sampler, conditional=False)
+
+
+def cmaes(problem: Meter, budget: int, seed: int) -> Sequence[float]:
+    """Search by CMA-ES; categories, which it does not know, at random."""
+    optuna = require("optuna", "optuna")
+    require("cmaes", "cmaes")
+    n_startup = len(problem.initial_points(seed))
+    sampler = optuna.samplers.CmaEsSampler(
+        seed=seed, n_startup_trials=n_startup, warn_independent_sampling=False
+    )
+    return _search(problem, budget, seed, sampler, conditional=False)
+
+
+def _search(
+    problem: Meter, budget: int, seed: int, sampler: Any, *, conditional: bool
+) -> Sequence[float]:
+    optuna = require("optuna", "optuna")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    variables = variables_of(problem.space)
+    initial = problem.initial_points(seed)
+    study = optuna.create_study(sampler=sampler)
+    rng = np.random.default_rng(seed)
+    for params in initial:
+        fixed = params if conditional else complete(variables, params, rng)
+        study.enqueue_trial(fixed)
+
+    def objective(trial: Any) -> float:
+        if conditional:
+            return problem.evaluate(_suggest_active(trial, variables))
+        full = {v.name: _suggest(trial, v) for v in variables}
+        return problem.evaluate(active(variables, full))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its experimental features say so
+        study.optimize(objective, n_trials=len(initial) + budget)
+    return problem.values
+
+
+def _suggest_active(trial: Any, variables: tuple[Variable, ...]) -> Params:
+    params: Params = {}
+    for v in variables:
+        if all(name in params and params[name] in ok for name, ok in v.conditions):
+            params[v.name] = _suggest(trial, v)
+    return params
+
+
+def _suggest(trial: Any, variable: Variable) -> Any:
+    name, low, high = variable.name, variable.low, variable.high
+    if variable.kind == "category":
+        return trial.suggest_categorical(name, variable.values)
+    if variable.kind == "real":
+        return trial.suggest_float(name, low, high, log=variable.log)
+    if variable.values:
+        return variable.value(trial.suggest_int(name, int(low), int(high)))
+    return trial.suggest_int(name, int(low), int(high), log=variable.log)
