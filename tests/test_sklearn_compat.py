@@ -1,0 +1,233 @@
+"""The private names that the package stands on are where, and what, it takes them for.
+
+A failure here names what has moved in scikit-learn or joblib, before anything else of
+the package fails for a reason that is harder to read.
+"""
+
+import inspect
+import numbers
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from joblib.externals import loky
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import GridSearchCV
+
+from sklearn_mvrsm import _sklearn_compat as compat
+
+HAS_CALLBACKS = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
+X = np.arange(12.0).reshape(6, 2)
+y = np.array([0, 1] * 3)
+
+
+def grid(**options):
+    return GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2, **options)
+
+
+def test_every_name_is_there():
+    for name in compat.__all__:
+        assert hasattr(compat, name), name
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "_check_refit_for_multimetric",
+        "_get_routed_params_for_fit",
+        "_get_scorers",
+        "_select_best_index",
+        "__sklearn_tags__",
+        "get_metadata_routing",
+        "score",
+    ],
+)
+def test_the_base_of_searches_has_what_ours_calls(method):
+    assert callable(getattr(compat.BaseSearchCV, method))
+
+
+def test_the_base_of_searches_declares_its_parameters():
+    declared = compat.BaseSearchCV._parameter_constraints
+    own = {"estimator", "scoring", "n_jobs", "refit", "cv", "verbose", "pre_dispatch"}
+    assert set(declared) == own | {"error_score", "return_train_score"}
+
+
+def test_impossible_refits_are_refused_by_the_base():
+    with pytest.raises(ValueError, match="refit must be set to a scorer key"):
+        grid(refit=True)._check_refit_for_multimetric(["a"])
+    grid(refit="a")._check_refit_for_multimetric(["a"])
+
+
+def test_the_best_index_is_the_first_of_the_best_rank():
+    results = {"rank_test_a": np.array([2, 1, 1]), "params": [{}, {}, {}]}
+    assert grid()._select_best_index("a", "a", results) == 1
+    assert grid()._select_best_index(lambda r: 2, "a", results) == 2
+
+
+def test_routed_params_have_their_three_places():
+    routed = grid()._get_routed_params_for_fit({"groups": y, "a": 1})
+    assert routed.splitter.split["groups"] is y
+    assert routed.estimator.fit == {"a": 1}
+    assert routed.scorer.score == {}
+
+
+def test_metrics_with_names_are_known_before_a_fit():
+    scorers, _ = grid(scoring=["accuracy", "f1"], refit="f1")._get_scorers()
+    named = compat.named_scorers(scorers)
+    assert list(named) == ["accuracy", "f1"]
+    assert compat.named_scorers(get_scorer("accuracy")) is None
+    assert compat.named_scorers(len) is None
+
+
+def test_a_scorer_that_fails_among_others_gives_its_traceback():
+    def bad(estimator, X, y):
+        raise ValueError("no score")
+
+    scorers, _ = grid(
+        scoring={"good": lambda e, X, y: 1.0, "bad": bad}, refit=False
+    )._get_scorers()
+    scores = scorers(LogisticRegression().fit(X, y), X, y)
+    assert scores["good"] == 1.0
+    assert scores["bad"].startswith("Traceback (most recent call last)")
+
+
+def test_declared_constraints_are_checked_by_the_fit_context():
+    class Declared(BaseEstimator):
+        _parameter_constraints = {  # noqa: RUF012  scikit-learn's own way
+            "n": [compat.Interval(numbers.Integral, 1, None, closed="left")],
+            "kind": [compat.StrOptions({"a", "b"})],
+        }
+
+        def __init__(self, n=1, kind="a"):
+            self.n = n
+            self.kind = kind
+
+        @compat.fit_context(prefer_skip_nested_validation=False)
+        def fit(self, X):
+            return self
+
+    assert isinstance(Declared().fit(X), Declared)
+    with pytest.raises(ValueError, match="The 'n' parameter of Declared must be"):
+        Declared(n=0).fit(X)
+    with pytest.raises(ValueError, match="The 'kind' parameter of Declared must be"):
+        Declared(kind="c").fit(X)
+
+
+def test_fit_params_of_one_entry_a_sample_are_indexable():
+    params = compat.check_method_params(X, params={"w": list(range(6)), "flag": "on"})
+    assert params["flag"] == "on"
+    assert len(params["w"]) == 6
+
+
+def fit_and_score(**options):
+    return compat.fit_and_score(
+        LogisticRegression(),
+        X,
+        y,
+        scorer=get_scorer("accuracy"),
+        train=np.arange(4),
+        test=np.arange(4, 6),
+        verbose=0,
+        parameters={"C": 2.0},
+        fit_params={},
+        score_params={},
+        error_score="raise",
+        return_train_score=True,
+        return_n_test_samples=True,
+        return_times=True,
+        **options,
+    )
+
+
+def test_a_fold_gives_its_scores_and_times():
+    result = fit_and_score(caller=None, callback_ctx=None)
+    assert set(result) == {
+        "fit_error",
+        "fit_time",
+        "n_test_samples",
+        "score_time",
+        "test_scores",
+        "train_scores",
+    }
+    assert result["n_test_samples"] == 2
+
+
+def test_arguments_of_other_releases_are_left_out():
+    known = inspect.signature(compat._fit_and_score).parameters
+    assert ("callback_ctx" in known) == HAS_CALLBACKS
+    assert ("caller" in known) == HAS_CALLBACKS
+    assert fit_and_score(argument_of_tomorrow=1)["fit_error"] is None
+
+
+def test_recycling_of_workers_can_be_forbidden(monkeypatch):
+    monkeypatch.setattr(loky.process_executor, "_USE_PSUTIL", True)
+    assert compat.process_executor is loky.process_executor
+    compat.forbid_recycling()
+    assert loky.process_executor._USE_PSUTIL is False
+
+
+@pytest.mark.skipif(HAS_CALLBACKS, reason="scikit-learn >= 1.9 has callbacks")
+def test_without_callbacks_there_is_no_context():
+    search = grid()
+    assert compat.root_callback_context(search, 2) is None
+    assert not compat.has_callbacks(search)
+
+
+class Note:
+    """A callback that notes nothing, and travels."""
+
+    def setup(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+
+@pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn < 1.9 has no callbacks")
+class TestCallbacks:
+    def test_a_search_tells_whether_it_has_callbacks(self):
+        assert not compat.has_callbacks(grid())
+        assert compat.has_callbacks(grid().set_callbacks(Note()))
+
+    def test_a_lean_context_has_its_ancestors_only(self):
+        search = grid().set_callbacks(Note())
+        root = compat.root_callback_context(search, 2)
+        branch = root.subcontext("search", max_subtasks=500, sequential_subtasks=False)
+        leaves = [branch.subcontext("fold", task_id=k) for k in range(500)]
+        lean = compat.lean_context(leaves[7])
+        assert lean is not leaves[7]
+        assert (lean.task_name, lean.task_id) == ("fold", 7)
+        assert lean.parent.task_name == "search"
+        assert lean.parent.parent.task_name == "fit"
+        assert [c.task_name for c in lean.parent.parent] == ["fit", "search", "fold"]
+        assert len(list(root)) == 502
+        assert len(pickle.dumps(lean)) < 5_000
+
+    def test_a_lean_caller_keeps_its_parameters_and_callbacks(self):
+        search = grid().set_callbacks(Note())
+        search.cv = iter([(X, y)])
+        compat.root_callback_context(search, 2)
+        search.big_ = X
+        lean = compat.lean_caller(search, without=("big_", "absent_"))
+        assert lean.param_grid == search.param_grid
+        assert compat.has_callbacks(lean)
+        assert not hasattr(lean, "big_")
+        assert lean.cv is None
+        assert not [name for name in vars(lean) if name.startswith("_callback")]
+        assert search.big_ is X
+        assert hasattr(search, "_callback_fit_ctx")
+        pickle.dumps(lean)
+
+    def test_callbacks_are_torn_down_after_the_fit(self):
+        search = grid().set_callbacks(Note()).fit(X, y)
+        assert not hasattr(search, "_callback_fit_ctx")
+        assert not hasattr(search, "_skl_callbacks_to_teardown")
