@@ -28,9 +28,10 @@ from sklearn_mvrsm._outcomes import OutOfMemory, Raised, Returned, attempt
 from sklearn_mvrsm._sklearn_compat import (
     children_allowed,
     cloudpickle_dumps,
-    discard_executor,
     executor_process,
+    executor_thread,
     forbid_recycling,
+    kill_process_tree,
     one_worker_executor,
 )
 
@@ -80,6 +81,7 @@ class WorkerProcess:
         with children_allowed(), _interrupts_blocked():
             self.ready: Future[Answer] = self._executor.submit(set_up, setup)
         self._process = executor_process(self._executor)
+        self._thread = executor_thread(self._executor)
 
     def run(
         self, task: bytes, timeout: float | None, memory_limit: int | None
@@ -106,7 +108,12 @@ class WorkerProcess:
     @property
     def is_alive(self) -> bool:
         """Whether the process runs."""
-        return not wait([self._process.sentinel], 0)
+        return not self.has_exited and not wait([self._process.sentinel], 0)
+
+    @property
+    def has_exited(self) -> bool:
+        """Whether the process is gone, if not those that it forked."""
+        return self._process.exitcode is not None
 
     @property
     def is_ready(self) -> bool:
@@ -136,8 +143,7 @@ class WorkerProcess:
         assert pid is not None
         alive = self.is_alive
         if os.name != "posix":
-            if alive:
-                self._process.kill()
+            kill_process_tree(self._process)
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)
@@ -147,12 +153,22 @@ class WorkerProcess:
                 os.kill(pid, signal.SIGKILL)
 
     def discard(self) -> None:
-        """Kill the process and those it started, and wait until it is gone."""
-        discard_executor(self._executor, self._kill_and_wait)
+        """Kill the process and those it started, and wait until it is gone.
 
-    def _kill_and_wait(self) -> None:
+        The executor finds its process dead, as after a crash. It is not shut down: if
+        a task was submitted just before, that breaks its thread.
+        """
         self.kill()
         self._process.join(_REAP_SECONDS)
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the caller's process still has a thread for a discarded one."""
+        return self._thread.is_alive()
+
+    def join(self) -> None:
+        """Wait until nothing in the caller's process serves a discarded one."""
+        self._thread.join(_REAP_SECONDS)
 
 
 @contextlib.contextmanager

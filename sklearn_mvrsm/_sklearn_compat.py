@@ -47,7 +47,6 @@ __all__ = [
     "fit_and_score",
     "fit_context",
     "forbid_recycling",
-    "forget_process",
     "has_callbacks",
     "kill_process_tree",
     "lean_caller",
@@ -208,14 +207,6 @@ def executor_thread(executor: Any) -> threading.Thread:
     thread = executor._executor_manager_thread
     assert isinstance(thread, threading.Thread)
     return thread
-
-
-def forget_process(executor: Any) -> None:
-    """Keep an executor from looking for the children of a process that we kill.
-
-    It would need psutil or ``pgrep`` for it, and warns where there is neither.
-    """
-    executor._processes.clear()
 
 
 def forbid_recycling() -> None:

@@ -39,8 +39,8 @@ from sklearn_mvrsm._process import Answer, WorkerProcess, decode, encode_task
 _MAX_FRESH_DEATHS = 2
 """So many processes in a row that die before their first task end the pool."""
 
-_MAX_PAUSE = 3600.0
-"""Seconds; clocks cannot wait for infinity."""
+_MAX_PAUSE = 1.0
+"""Seconds between looks at the workers, where nothing is reported."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +125,7 @@ class WorkerPool:
         self._memory_limit = memory_limit
         self._slots: list[_Slot] = []
         self._spare: WorkerProcess | None = None
+        self._discarded: list[WorkerProcess] = []
         self._spare_wanted = memory_limit is not None
         self._start_seconds = 0.0
         self._fresh_deaths = 0
@@ -211,6 +212,7 @@ class WorkerPool:
             except queue.Empty:
                 if give_up is not None and time.monotonic() >= give_up:
                     return None
+                self._end_orphaned_groups()
                 continue
             event = self._read(note)
             if event is not None:
@@ -253,7 +255,9 @@ class WorkerPool:
             worker.kill()
         for worker in workers:
             worker.discard()
-        self._slots, self._spare = [], None
+        for worker in [*workers, *self._discarded]:
+            worker.join()
+        self._slots, self._spare, self._discarded = [], None, []
         self._open.clear()
 
     # ------------------------------------------------------------ tasks on slots
@@ -318,6 +322,15 @@ class WorkerPool:
                 return self._event(run, TimedOut(limit, now - run.started), now)
         return None
 
+    def _end_orphaned_groups(self) -> None:
+        """Kill what dead workers forked, for it keeps their death from being noticed.
+
+        A death is reported by the end of a pipe, and forked processes hold it too.
+        """
+        for slot in self._slots:
+            if slot.worker.has_exited:
+                slot.worker.kill()
+
     def _read(self, note: _Note) -> Event | None:
         """Act on what a thread of an executor reported."""
         if isinstance(note, WorkerProcess):
@@ -345,13 +358,11 @@ class WorkerPool:
         del self._open[run.task.task_id]
         return Event(run.task.task_id, outcome, run.slot.index, run.started, finished)
 
-    def _pause(self, give_up: float | None) -> float | None:
-        """Seconds until the next deadline."""
+    def _pause(self, give_up: float | None) -> float:
+        """Seconds until there is something to do without being told."""
         times = [s.run.deadline for s in self._slots if s.run is not None]
         ends = [t for t in [*times, give_up] if t is not None]
-        if not ends:
-            return None
-        return min(max(min(ends) - time.monotonic(), 0.0), _MAX_PAUSE)
+        return min([_MAX_PAUSE, *(max(t - time.monotonic(), 0.0) for t in ends)])
 
     # ------------------------------------------------------------ workers
 
@@ -374,7 +385,7 @@ class WorkerPool:
             return
         if worker is self._spare:
             self._spare, self._spare_wanted = None, False
-            worker.discard()
+            self._discard(worker)
             return
         slots = [slot for slot in self._slots if slot.worker is worker]
         if not slots:
@@ -392,12 +403,16 @@ class WorkerPool:
     def _replace(self, slot: _Slot) -> None:
         """Put the spare, or a new worker, in the place of a slot's worker."""
         self._spare_wanted = True
-        slot.worker.discard()
+        self._discard(slot.worker)
         spare, self._spare = self._spare, None
         if spare is not None and not spare.is_alive:
-            spare.discard()
+            self._discard(spare)
             spare = None
         slot.worker = self._new_worker() if spare is None else spare
+
+    def _discard(self, worker: WorkerProcess) -> None:
+        worker.discard()
+        self._discarded = [w for w in self._discarded if w.is_served] + [worker]
 
 
 def _nothing() -> None:

@@ -1,0 +1,163 @@
+"""Estimators that sleep, crash, grow and so on; importable by worker processes."""
+
+import ctypes
+import os
+import signal
+import time
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+
+class UnpicklableError(Exception):
+    """Its pickle cannot be loaded: the arguments do not match."""
+
+    def __init__(self, first, second):
+        super().__init__("one argument kept of two")
+
+
+class UnreadableError(Exception):
+    """Its message cannot be made."""
+
+    def __str__(self):
+        raise RuntimeError("no message")
+
+
+class Constant(ClassifierMixin, BaseEstimator):
+    """Predicts the first class after ``seconds``; notes its process in ``folder``."""
+
+    def __init__(self, seconds=0.0, folder=None, level=0.0):
+        self.seconds = seconds
+        self.folder = folder
+        self.level = level
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        if self.folder is not None:
+            open(os.path.join(self.folder, str(os.getpid())), "w").close()
+        time.sleep(self.seconds)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+class Misbehaving(Constant):
+    """Does what the function named ``fault`` of this module does, then fits."""
+
+    def __init__(self, fault=None, seconds=0.0, folder=None, level=0.0):
+        super().__init__(seconds=seconds, folder=folder, level=level)
+        self.fault = fault
+
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y)
+        if self.fault is not None:
+            globals()[self.fault]()
+        return self
+
+
+def value_error():
+    raise ValueError("bad parameters")
+
+
+def system_exit():
+    raise SystemExit(7)
+
+
+def unpicklable_error():
+    raise UnpicklableError(1, 2)
+
+
+def memory_error():
+    raise MemoryError("none left")
+
+
+def segfault():
+    ctypes.string_at(0)
+
+
+def exit_code():
+    os._exit(1)
+
+
+def sigkill():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def ignore_sigterm():
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(120)
+
+
+def sleep_forever():
+    while True:
+        time.sleep(60)
+
+
+def stuck_xgboost():
+    """One boosting round of very many trees: one call of C++ that takes minutes."""
+    from xgboost import XGBRFClassifier
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(4000, 27)), rng.integers(0, 2, 4000)
+    XGBRFClassifier(n_estimators=100_000, max_depth=10, n_jobs=1).fit(X, y)
+
+
+def stuck_svc():
+    """Support vectors that never converge, in C."""
+    from sklearn.svm import SVC
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20_000, 5)) * 1e3, rng.integers(0, 2, 20_000)
+    SVC(kernel="linear", C=1e6, max_iter=-1).fit(X, y)
+
+
+def stuck_nested():
+    """A fit that waits for two processes of its own."""
+    from joblib import Parallel, delayed
+
+    Parallel(n_jobs=2)(delayed(time.sleep)(120) for _ in range(2))
+
+
+def grow():
+    """Keep 400 MB, long enough for loky to take notice."""
+    kept.append(np.ones(50_000_000))
+    time.sleep(1.5)
+
+
+def ask_numpy_for_memory():
+    np.ones(2_000_000_000 // 8)
+
+
+def ask_xgboost_for_memory():
+    """Meet the limit inside C++."""
+    from xgboost import XGBClassifier
+
+    X = np.ones((100_000, 50), np.float32)
+    XGBClassifier(n_estimators=200, max_depth=12, n_jobs=1).fit(
+        X, np.arange(100_000) % 5
+    )
+
+
+kept = []
+
+
+def worker_pid(estimator, X, y):
+    """Score a fit with the id of its process."""
+    return float(os.getpid())
+
+
+def lock_score(estimator, X, y):
+    """Give a score that is no number and cannot be pickled."""
+    import threading
+
+    return threading.Lock()
+
+
+def fresh_death():
+    """Set up a worker: in vain."""
+    os._exit(4)
+
+
+def failing_setup():
+    raise ImportError("no such module")

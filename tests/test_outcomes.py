@@ -1,0 +1,108 @@
+import sys
+
+import numpy as np
+import pytest
+from estimators import UnreadableError
+
+from sklearn_mvrsm._outcomes import (
+    OutOfMemory,
+    Raised,
+    Returned,
+    attempt,
+    memory_limit_problem,
+    memory_limited,
+)
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is Linux's")
+
+
+def raise_(error):
+    raise error
+
+
+def raise_from(error, cause):
+    raise error from cause
+
+
+def test_a_value_is_returned():
+    assert attempt(divmod, (7, 3)) == Returned((2, 1))
+
+
+@pytest.mark.parametrize("error", [ValueError("bad"), SystemExit("bad")])
+def test_an_exception_is_described(error):
+    outcome = attempt(raise_, (error,))
+    assert outcome == Raised(type(error).__name__, "bad", outcome.traceback)
+    assert outcome.exception is error
+    assert outcome.traceback.endswith(f"{type(error).__name__}: bad\n")
+    assert "in raise_" in outcome.traceback
+    assert "in attempt" not in outcome.traceback
+
+
+def test_an_interrupt_is_not_swallowed():
+    with pytest.raises(KeyboardInterrupt):
+        attempt(raise_, (KeyboardInterrupt(),))
+
+
+def test_an_exception_that_cannot_say_its_message_is_described():
+    outcome = attempt(raise_, (UnreadableError(),))
+    assert isinstance(outcome, Raised)
+    assert "could not be made" in outcome.message
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("none left"),
+        RuntimeError("std::bad_alloc"),
+        RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"),
+        OSError("Cannot allocate memory"),
+    ],
+)
+def test_want_of_memory_is_recognised(error):
+    outcome = attempt(raise_, (error,))
+    assert isinstance(outcome, OutOfMemory)
+    assert str(error) in outcome.message
+    wrapped = attempt(raise_from, (ValueError("the fit failed"), error))
+    assert isinstance(wrapped, OutOfMemory)
+    assert str(error) in wrapped.traceback
+
+
+@linux_only
+def test_a_memory_limit_holds_for_one_task_only():
+    n_bytes = 1_500_000_000
+    assert isinstance(attempt(bytearray, (n_bytes,), n_bytes // 2), OutOfMemory)
+    assert isinstance(attempt(bytearray, (n_bytes,), 2 * n_bytes), Returned)
+    assert isinstance(attempt(bytearray, (n_bytes,)), Returned)
+
+
+@linux_only
+def test_a_memory_limit_never_loosens_the_users_own():
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    tight = 2**40
+    resource.setrlimit(resource.RLIMIT_AS, (tight, hard))
+    try:
+        with memory_limited(2**50):
+            assert resource.getrlimit(resource.RLIMIT_AS) == (tight, hard)
+        with memory_limited(2**20):
+            assert resource.getrlimit(resource.RLIMIT_AS)[0] < tight
+        assert resource.getrlimit(resource.RLIMIT_AS) == (tight, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def test_a_memory_limit_counts_from_what_is_used_already():
+    ballast = np.ones(20_000_000)
+    assert isinstance(attempt(np.ones, (1_000_000,), 100_000_000), Returned)
+    assert ballast[0] == 1.0
+
+
+def test_platforms_that_cannot_limit_memory_say_so(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert memory_limit_problem() == ""
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert "only Linux" in memory_limit_problem()
+    assert "darwin" in memory_limit_problem()
+    with memory_limited(1):
+        assert len(bytes(1_000_000)) == 1_000_000

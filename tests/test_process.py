@@ -1,0 +1,162 @@
+"""What runs in a worker, run here; test_workers runs it there."""
+
+import faulthandler
+import gc
+import os
+import pickle
+import signal
+import threading
+import time
+from multiprocessing import Pipe
+
+import pytest
+from estimators import UnpicklableError
+
+from sklearn_mvrsm import _process
+from sklearn_mvrsm._outcomes import OutOfMemory, Raised, Returned
+from sklearn_mvrsm._process import decode, encode_task, run_encoded, set_up
+
+posix_only = pytest.mark.skipif(os.name != "posix", reason="process groups")
+
+
+class OwnError(Exception):
+    pass
+
+
+def raise_(error):
+    raise error
+
+
+def travel(fn, *args, timeout=None, memory_limit=None):
+    answer = run_encoded(encode_task(fn, args), timeout, memory_limit)
+    return pickle.loads(pickle.dumps(answer))
+
+
+def test_a_value_travels():
+    assert decode(travel(divmod, 7, 3)) == Returned((2, 1))
+
+
+def test_the_time_taken_travels():
+    assert 0.05 <= travel(time.sleep, 0.05).elapsed < 5.0
+
+
+def test_an_exception_travels_as_what_it_was():
+    outcome = decode(travel(raise_, OwnError("why", 3)))
+    assert type(outcome.exception) is OwnError
+    assert outcome.exception.args == ("why", 3)
+    assert outcome.message == "('why', 3)"
+    assert "in raise_" in outcome.traceback
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda: UnpicklableError(1, 2), id="does not load"),
+        pytest.param(lambda: OwnError(threading.Lock()), id="does not dump"),
+        pytest.param(lambda: OwnError(bytes(10**7)), id="too large"),
+    ],
+)
+def test_an_exception_that_does_not_travel_well_becomes_text(make):
+    outcome = decode(travel(lambda: raise_(make())))
+    assert isinstance(outcome, Raised)
+    assert outcome.type_name in outcome.traceback
+    assert outcome.exception is None
+
+
+def test_a_value_that_cannot_be_pickled_is_an_error():
+    outcome = decode(travel(threading.Lock))
+    assert isinstance(outcome, Raised)
+    assert "pickle" in outcome.message
+
+
+class LoadsOnce:
+    """Cannot be restored where it arrives."""
+
+    def __reduce__(self):
+        return raise_, (OwnError("not here"),)
+
+
+def test_a_value_that_cannot_be_restored_here_is_an_error():
+    outcome = decode(travel(LoadsOnce))
+    assert isinstance(outcome, Raised)
+    assert outcome.message == "not here"
+
+
+def test_a_task_that_cannot_be_restored_there_is_an_error():
+    outcome = decode(travel(print, LoadsOnce()))
+    assert isinstance(outcome, Raised)
+    assert outcome.message == "not here"
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="RLIMIT_AS")
+def test_a_memory_limit_is_an_outcome_that_travels():
+    outcome = decode(travel(bytearray, 10**9, memory_limit=10**8))
+    assert isinstance(outcome, OutOfMemory)
+
+
+def test_a_limit_sets_the_alarm_of_last_resort_and_lifts_it(monkeypatch):
+    calls = []
+    monkeypatch.setattr(
+        faulthandler,
+        "dump_traceback_later",
+        lambda seconds, **kwargs: calls.append((seconds, kwargs["exit"])),
+    )
+    monkeypatch.setattr(
+        faulthandler, "cancel_dump_traceback_later", lambda: calls.append("lifted")
+    )
+    travel(raise_, OwnError(), timeout=2.0)
+    assert calls == [(2.0 + _process.GRACE, True), "lifted"]
+    calls.clear()
+    travel(divmod, 7, 3)
+    assert calls == []
+    travel(divmod, 7, 3, timeout=float("inf"))
+    assert calls[0][0] < 1e9
+
+
+def test_setup_hides_what_it_leaves_from_the_collector():
+    try:
+        assert decode(set_up(encode_task(divmod, (7, 3)))) == Returned((2, 1))
+        assert gc.get_freeze_count() > 10_000
+    finally:
+        gc.unfreeze()
+
+
+@posix_only
+def test_a_process_gets_a_group_and_forgets_interrupts(monkeypatch):
+    groups, watches = [], []
+    monkeypatch.setattr(os, "setpgid", lambda *args: groups.append(args))
+    monkeypatch.setattr(_process, "forbid_recycling", lambda: None)
+    monkeypatch.setattr(_process, "_watch_parent", lambda *args: watches.append(args))
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        with _process._interrupts_blocked():
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+            _process._enter_process("lifeline", 42)
+            assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert groups == [(0, 0)]
+    assert watches == [("lifeline", 42)]
+
+
+@posix_only
+@pytest.mark.parametrize("what_happens", ["pipe ends", "parent changes"])
+def test_a_process_ends_its_group_once_the_parent_is_gone(monkeypatch, what_happens):
+    killed = []
+    monkeypatch.setattr(os, "killpg", lambda *args: killed.append(args))
+    monkeypatch.setattr(_process, "_WATCH_SECONDS", 0.01)
+    reader, writer = Pipe(duplex=False)
+    with reader, writer:
+        parents = [os.getppid()] * 3
+        if what_happens == "parent changes":
+            monkeypatch.setattr(os, "getppid", lambda: parents.pop() if parents else 1)
+        watch = threading.Thread(
+            target=_process._watch_parent, args=(reader, os.getppid() or 1)
+        )
+        watch.start()
+        if what_happens == "pipe ends":
+            time.sleep(0.05)
+            assert killed == []
+            writer.close()
+        watch.join(10.0)
+    assert killed == [(0, signal.SIGKILL)]

@@ -1,0 +1,391 @@
+"""Laws of the pool. Its workers take seconds to start, so tests share them."""
+
+import os
+import signal
+import sys
+import time
+from functools import partial
+
+import pytest
+from estimators import (
+    UnpicklableError,
+    exit_code,
+    failing_setup,
+    fresh_death,
+    segfault,
+    sigkill,
+    sleep_forever,
+)
+
+from sklearn_mvrsm._inline import InlinePool
+from sklearn_mvrsm._outcomes import (
+    Died,
+    OutOfMemory,
+    Raised,
+    Returned,
+    TimedOut,
+)
+from sklearn_mvrsm._workers import WorkerPool
+
+pytestmark = pytest.mark.filterwarnings("error")
+posix_only = pytest.mark.skipif(os.name != "posix", reason="signals")
+
+PATIENCE = 60.0
+
+
+@pytest.fixture(scope="module")
+def shared_pool():
+    with WorkerPool(2, env={"MVRSM_TEST_VARIABLE": "seen"}) as pool:
+        yield pool
+
+
+@pytest.fixture
+def pool(shared_pool):
+    yield shared_pool
+    assert shared_pool.next_event(PATIENCE) is None, "the test left a task behind"
+
+
+@pytest.fixture(params=["processes", "inline"])
+def any_pool(request):
+    if request.param == "inline":
+        with InlinePool() as pool:
+            yield pool
+    else:
+        yield request.getfixturevalue("pool")
+
+
+def collect(pool):
+    """Return all events that are still to come, by task."""
+    events = {}
+    while (event := pool.next_event(PATIENCE)) is not None:
+        assert event.task_id not in events
+        events[event.task_id] = event
+    return events
+
+
+def outcomes(pool):
+    return {task_id: event.outcome for task_id, event in collect(pool).items()}
+
+
+def ran_before(pool, ready=2):
+    """Wait until so many slots are ready."""
+    end = time.monotonic() + PATIENCE
+    while pool.free < ready:
+        assert time.monotonic() < end
+        pool.submit("warm", os.getpid)
+        collect(pool)
+        time.sleep(0.02)
+
+
+def raise_(error):
+    raise error
+
+
+class OwnError(Exception):
+    pass
+
+
+# ------------------------------------------------------------------ tasks that end
+
+
+def test_every_task_has_one_event(any_pool):
+    for k in range(7):
+        any_pool.submit(k, divmod, k, 3)
+    assert outcomes(any_pool) == {k: Returned(divmod(k, 3)) for k in range(7)}
+    assert any_pool.next_event() is None
+
+
+def test_events_tell_when_a_task_ran(any_pool):
+    before = time.monotonic()
+    any_pool.submit("nap", time.sleep, 0.05)
+    event = collect(any_pool)["nap"]
+    assert before <= event.started <= event.finished - 0.05
+    assert event.finished <= time.monotonic()
+    assert event.slot in range(any_pool.n_workers)
+
+
+def test_what_a_task_raises_comes_back(any_pool):
+    any_pool.submit("own", raise_, OwnError("why"))
+    any_pool.submit("exit", sys.exit, 7)
+    found = outcomes(any_pool)
+    assert found["own"].type_name == "OwnError"
+    assert type(found["own"].exception) is OwnError
+    assert "in raise_" in found["own"].traceback
+    assert found["exit"].type_name == "SystemExit"
+
+
+def test_a_task_that_is_cancelled_has_no_event(any_pool):
+    any_pool.submit("a", time.sleep, 0.1)
+    any_pool.submit("b", time.sleep, 0.1)
+    any_pool.submit("c", os.getpid)
+    any_pool.cancel("c")
+    any_pool.cancel("never submitted")
+    assert set(collect(any_pool)) == {"a", "b"}
+
+
+def test_free_counts_what_could_start_at_once(any_pool):
+    ran_before(any_pool, ready=any_pool.n_workers)
+    assert any_pool.free == any_pool.n_workers
+    any_pool.submit("a", time.sleep, 0.05)
+    assert any_pool.free == any_pool.n_workers - 1
+    collect(any_pool)
+
+
+def test_tasks_run_beside_each_other(pool):
+    ran_before(pool)
+    for k in range(2):
+        pool.submit(k, time.sleep, 0.5)
+    first, second = collect(pool).values()
+    assert {first.slot, second.slot} == {0, 1}
+    assert max(first.started, second.started) < min(first.finished, second.finished)
+
+
+def test_tasks_start_in_the_order_of_submission(pool):
+    for k in range(8):
+        pool.submit(k, time.sleep, 0.01)
+    started = {k: event.started for k, event in collect(pool).items()}
+    assert sorted(started, key=started.get) == list(range(8))
+
+
+def test_a_worker_goes_on_while_nobody_listens(pool):
+    ran_before(pool)
+    for k in range(6):
+        pool.submit(k, time.sleep, 0.01)
+    time.sleep(1.0)
+    now = time.monotonic()
+    assert all(event.finished < now for event in collect(pool).values())
+
+
+def test_lambdas_and_the_pools_environment_reach_the_worker(pool):
+    pool.submit("env", lambda: os.environ["MVRSM_TEST_VARIABLE"])
+    assert outcomes(pool) == {"env": Returned("seen")}
+
+
+def test_a_task_that_cannot_be_pickled_is_an_error(pool):
+    with open(os.devnull, "w") as unpicklable:
+        pool.submit("bad", print, unpicklable)
+        pool.submit("dropped", print, unpicklable)
+    pool.cancel("dropped")
+    event = collect(pool)["bad"]
+    assert isinstance(event.outcome, Raised)
+    assert "pickle" in event.outcome.message
+    assert event.slot is None
+
+
+def test_exceptions_that_cannot_be_pickled_leave_the_worker_well(pool):
+    ran_before(pool)
+    pool.submit("before", os.getpid)
+    first = collect(pool)["before"]
+    for k in range(2):
+        pool.submit(k, lambda: raise_(UnpicklableError(1, 2)))
+    assert {type(outcome) for outcome in outcomes(pool).values()} == {Raised}
+    pids = set()
+    for k in range(4):
+        pool.submit(k, lambda: (time.sleep(0.05), os.getpid())[1])
+    pids = {outcome.value for outcome in outcomes(pool).values()}
+    assert first.outcome.value in pids
+
+
+def test_two_tasks_of_one_name_are_refused(pool):
+    pool.submit("a", os.getpid)
+    with pytest.raises(ValueError, match="'a' is under way"):
+        pool.submit("a", os.getpid)
+    collect(pool)
+
+
+def test_waiting_for_an_event_can_be_limited(pool):
+    ran_before(pool)
+    pool.submit("nap", time.sleep, 1.0)
+    start = time.monotonic()
+    assert pool.next_event(0.1) is None
+    assert time.monotonic() - start < 0.8
+    assert set(collect(pool)) == {"nap"}
+
+
+def test_workers_do_not_hold_back_interrupts(pool):
+    pool.submit("mask", lambda: signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+    assert outcomes(pool) == {"mask": Returned(set())}
+
+
+# ------------------------------------------------------------------ tasks that do not
+
+
+def test_a_late_task_is_stopped_and_its_neighbour_is_not(pool):
+    ran_before(pool)
+    pool.submit("late", sleep_forever, timeout=0.5)
+    pool.submit("neighbour", time.sleep, 1.0)
+    events = collect(pool)
+    assert events["neighbour"].outcome == Returned(None)
+    late = events["late"]
+    assert isinstance(late.outcome, TimedOut)
+    assert late.outcome.limit == 0.5
+    assert 0.5 <= late.outcome.elapsed < 1.5
+    assert late.finished - late.started == pytest.approx(late.outcome.elapsed)
+
+
+def test_a_task_that_ends_late_is_late_even_if_nobody_looked(pool):
+    ran_before(pool)
+    pool.submit("late", time.sleep, 0.3, timeout=0.1)
+    time.sleep(0.6)
+    outcome = outcomes(pool)["late"]
+    assert isinstance(outcome, TimedOut)
+    assert 0.3 <= outcome.elapsed < 0.6
+
+
+@posix_only
+@pytest.mark.parametrize(
+    ("fault", "outcome_type", "text"),
+    [
+        (segfault, Died, "SIGSEGV"),
+        (exit_code, Died, "exit code 1"),
+        (partial(os._exit, 0), Died, "exit code 0"),
+        (sigkill, OutOfMemory, "probably"),
+    ],
+)
+def test_a_death_costs_one_task(pool, fault, outcome_type, text):
+    ran_before(pool)
+    pool.submit("fault", fault)
+    pool.submit("neighbour", time.sleep, 0.3)
+    pool.submit("next", os.getpid)
+    found = outcomes(pool)
+    assert isinstance(found["fault"], outcome_type)
+    assert text in str(found["fault"])
+    assert found["neighbour"] == Returned(None)
+    assert isinstance(found["next"], Returned)
+
+
+def fork_and_die():
+    """Die, but leave a child that holds all that the worker had open."""
+    if os.fork() == 0:
+        time.sleep(120)
+    os._exit(3)
+
+
+@posix_only
+def test_a_death_is_noticed_even_if_a_fork_lives_on(pool):
+    ran_before(pool)
+    pool.submit("fault", fork_and_die)
+    outcome = outcomes(pool)["fault"]
+    assert isinstance(outcome, Died)
+    assert "exit code 3" in outcome.reason
+
+
+@posix_only
+def test_a_worker_that_died_idle_costs_no_task(pool):
+    ran_before(pool)
+    victims = [slot.worker for slot in pool._slots]
+    for worker in victims:
+        worker.kill()
+        worker._process.join()
+    for k in range(4):
+        pool.submit(k, os.getpid)
+    assert {type(outcome) for outcome in outcomes(pool).values()} == {Returned}
+
+
+@posix_only
+def test_a_spare_that_died_costs_no_task(pool):
+    ran_before(pool)
+    pool.submit("wait", sleep_forever, timeout=PATIENCE)
+    while pool._spare is None or not pool._spare.is_ready:
+        assert pool.next_event(0.05) is None
+    pool._spare.kill()
+    pool._spare._process.join()
+    pool.cancel("wait")
+    pool.submit("late", sleep_forever, timeout=0.1)
+    pool.submit("next", os.getpid)
+    pool.submit("more", os.getpid)
+    found = outcomes(pool)
+    assert isinstance(found.pop("late"), TimedOut)
+    assert {type(outcome) for outcome in found.values()} == {Returned}
+
+
+@posix_only
+def test_a_warm_spare_takes_over_at_once(pool):
+    ran_before(pool)
+    pool.submit("wait", time.sleep, 0.01, timeout=PATIENCE)
+    collect(pool)
+    pool.submit("long", sleep_forever, timeout=PATIENCE)
+    while pool._spare is None or not pool._spare.is_ready:
+        assert pool.next_event(0.05) is None
+    pool.cancel("long")
+    pool.submit("fault", exit_code)
+    death = collect(pool)["fault"].finished
+    pool.submit("next", os.getpid)
+    assert collect(pool)["next"].started - death < 1.5
+
+
+def test_a_cancelled_task_that_goes_on_is_killed_without_an_event(pool):
+    ran_before(pool)
+    pool.submit("a", sleep_forever)
+    pool.submit("b", sleep_forever, timeout=PATIENCE)
+    pool.cancel("a")
+    pool.cancel("b")
+    pool.submit("a", os.getpid)
+    assert set(collect(pool)) == {"a"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS")
+def test_a_task_over_its_memory_limit_leaves_the_worker_well():
+    with WorkerPool(1, memory_limit=200_000_000) as pool:
+        pool.submit("before", os.getpid)
+        pool.submit("big", bytearray, 10**9)
+        pool.submit("after", os.getpid)
+        found = outcomes(pool)
+    assert isinstance(found["big"], OutOfMemory)
+    assert found["before"] == found["after"]
+
+
+# ------------------------------------------------------------------ starting, closing
+
+
+def test_workers_that_keep_dying_at_their_start_raise(capfd):
+    with WorkerPool(1, setup=fresh_death) as pool:
+        pool.submit("a", os.getpid)
+        with pytest.raises(RuntimeError, match=r"2 workers in a row.*exit code 4"):
+            pool.next_event(PATIENCE)
+
+
+def test_a_setup_that_raises_is_shown_at_once():
+    with WorkerPool(1, setup=failing_setup) as pool:
+        pool.submit("a", os.getpid)
+        with pytest.raises(RuntimeError, match="ImportError: no such module"):
+            pool.next_event(PATIENCE)
+
+
+@posix_only
+def test_close_leaves_no_process_whatever_it_was_doing():
+    with WorkerPool(1) as pool:
+        pool.submit("first", os.getpid)
+        pid = collect(pool)["first"].outcome.value
+        pool.submit("stuck", sleep_forever)
+        pool.submit("queued", sleep_forever)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert pool.next_event() is None
+    with pytest.raises(RuntimeError, match="closed"):
+        pool.submit("late", os.getpid)
+    pool.close()
+
+
+@posix_only
+def test_close_kills_workers_that_are_still_starting():
+    with WorkerPool(2) as pool:
+        pool.submit("a", os.getpid)
+        pool.submit("b", os.getpid)
+        pids = [slot.worker._process.pid for slot in pool._slots]
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_bad_sizes_are_refused(monkeypatch):
+    with pytest.raises(ValueError, match="'n_workers' must be >= 1, got 0"):
+        WorkerPool(0)
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(NotImplementedError, match=r"only Linux.*win32"):
+        WorkerPool(1, memory_limit=1)
+
+
+def test_the_callers_process_refuses_limits():
+    with InlinePool() as pool, pytest.raises(ValueError, match="time limit"):
+        pool.submit("a", os.getpid, timeout=1.0)
