@@ -208,20 +208,22 @@ class Activity:
     ----------
     dimensions : sequence of Dimension
         In coordinate order.
+    parents_first : sequence of int
+        The coordinates, parents before their children.
     """
 
-    def __init__(self, dimensions: Sequence[Dimension]) -> None:
-        levels: list[_Level] = []
-        pending = {j for j, each in enumerate(dimensions) if each.conditions}
-        while pending:
-            ready = [
-                j
-                for j in sorted(pending)
-                if not any(c.parent in pending for c in dimensions[j].conditions)
-            ]
-            levels.append(_level(ready, dimensions))
-            pending.difference_update(ready)
-        self._levels = tuple(levels)
+    def __init__(
+        self, dimensions: Sequence[Dimension], parents_first: Sequence[int]
+    ) -> None:
+        depth = [0] * len(dimensions)
+        for j in parents_first:
+            above = [depth[c.parent] for c in dimensions[j].conditions]
+            depth[j] = 1 + max(above, default=-1)
+        levels: list[list[int]] = [[] for _ in range(max(depth, default=0))]
+        for j, each in enumerate(depth):
+            if each > 0:
+                levels[each - 1].append(j)
+        self._levels = tuple(_level(children, dimensions) for children in levels)
 
     @property
     def is_trivial(self) -> bool:

@@ -14,7 +14,7 @@ __all__ = ["count", "walk"]
 
 FloatArray = npt.NDArray[np.float64]
 
-_MOST_BRANCHES = 20_000  # of an exact count; far above what trees of conditions need
+_MOST_WORK = 50_000  # parameters looked at in an exact count; trees need far fewer
 
 
 def count(dimensions: Sequence[Dimension]) -> int | float:
@@ -35,17 +35,14 @@ def count(dimensions: Sequence[Dimension]) -> int | float:
     -------
     int or math.inf
     """
-    sizes = [each.parameter.size for each in dimensions]
-    open_conditions = {
-        j: frozenset(each.conditions) for j, each in enumerate(dimensions)
-    }
+    everything = {j: frozenset(each.conditions) for j, each in enumerate(dimensions)}
     try:
-        return _Count(sizes).all_of(open_conditions)
-    except (_TooManyBranchesError, RecursionError):
-        return _product(sizes)
+        return _Count(dimensions).all_of(everything)
+    except (_TooMuchWorkError, RecursionError):
+        return _product(each.parameter.size for each in dimensions)
 
 
-class _TooManyBranchesError(Exception):
+class _TooMuchWorkError(Exception):
     pass
 
 
@@ -55,33 +52,55 @@ _Open = Mapping[int, frozenset[Condition]]  # parameters that exist if these hol
 class _Count:
     """An exact count: what was counted before is remembered."""
 
-    def __init__(self, sizes: Sequence[int | float]) -> None:
-        self._sizes = sizes
+    def __init__(self, dimensions: Sequence[Dimension]) -> None:
+        self._sizes = [each.parameter.size for each in dimensions]
+        self._children: list[set[int]] = [set() for _ in dimensions]
+        for j, each in enumerate(dimensions):
+            for condition in each.conditions:
+                self._children[condition.parent].add(j)
         self._known: dict[frozenset[tuple[int, frozenset[Condition]]], int | float] = {}
-        self._branches = 0
+        self._work = 0
 
     def all_of(self, group: _Open) -> int | float:
-        return _product(self._one(part) for part in _parts(group))
-
-    def _one(self, part: _Open) -> int | float:
-        if len(part) == 1:
-            return self._sizes[next(iter(part))]
-        key = frozenset(part.items())
-        if key not in self._known:
-            self._branches += 1
-            if self._branches > _MOST_BRANCHES:
-                raise _TooManyBranchesError
-            self._known[key] = self._branch(part)
-        return self._known[key]
+        factors = []
+        for part in _parts(group):
+            alone = len(part) == 1
+            factors.append(self._sizes[min(part)] if alone else self._branch(part))
+        return _product(factors)
 
     def _branch(self, part: _Open) -> int | float:
+        key = frozenset(part.items())
+        if key in self._known:
+            return self._known[key]
+        self._work += len(part)
+        if self._work > _MOST_WORK:
+            raise _TooMuchWorkError
         asked = [c for conditions in part.values() for c in conditions]
         free = {c.parent for c in asked if not part[c.parent]}
         root = max(sorted(free), key=[c.parent for c in asked].count)
-        return _sum(
-            _product((size, self.all_of(_decide(part, root, held))))
-            for size, held in _cases(int(self._sizes[root]), root, asked)
-        )
+        terms = []
+        for size, held in _cases(int(self._sizes[root]), root, asked):
+            terms.append(_product((size, self.all_of(self._decide(part, root, held)))))
+        self._known[key] = math.inf if math.inf in terms else sum(terms)
+        return self._known[key]
+
+    def _decide(self, part: _Open, root: int, held: frozenset[Condition]) -> _Open:
+        """Drop what a parent's value switches off, and the conditions it settles."""
+        gone = {root}
+        fallen = [
+            j
+            for j in self._children[root] & part.keys()
+            if any(c.parent == root and c not in held for c in part[j])
+        ]
+        while fallen:
+            j = fallen.pop()
+            gone.add(j)
+            fallen += self._children[j] & part.keys() - gone
+        return {
+            j: frozenset(c for c in conditions if c.parent != root)
+            for j, conditions in part.items()
+            if j not in gone
+        }
 
 
 def _cases(
@@ -99,28 +118,6 @@ def _cases(
         held = frozenset(c for c in conditions if c.holds(start))
         cases[held] = cases.get(held, 0) + stop - start
     return ((number, held) for held, number in cases.items())
-
-
-def _decide(part: _Open, root: int, held: frozenset[Condition]) -> _Open:
-    """Drop what a parent's value switches off, and the conditions it settles."""
-    gone = {root}
-    fallen = {
-        j
-        for j, conditions in part.items()
-        if any(c.parent == root and c not in held for c in conditions)
-    }
-    while fallen:
-        gone |= fallen
-        fallen = {
-            j
-            for j, conditions in part.items()
-            if j not in gone and any(c.parent in gone - {root} for c in conditions)
-        }
-    return {
-        j: frozenset(c for c in conditions if c.parent != root)
-        for j, conditions in part.items()
-        if j not in gone
-    }
 
 
 def _parts(group: _Open) -> list[_Open]:
@@ -146,11 +143,6 @@ def _parts(group: _Open) -> list[_Open]:
 def _product(factors: Iterable[int | float]) -> int | float:
     found = list(factors)  # an int may be too large to be multiplied by inf
     return math.inf if math.inf in found else math.prod(found)
-
-
-def _sum(terms: Iterable[int | float]) -> int | float:
-    found = list(terms)
-    return math.inf if math.inf in found else sum(found)
 
 
 def walk(

@@ -99,7 +99,7 @@ class SearchSpace:
         self.parameters: tuple[Dimension, ...] = self._layout.dimensions
         self.names: tuple[str, ...] = self._layout.names
         self.domain: Domain = self._layout.domain
-        self._activity = Activity(self.parameters)
+        self._activity = Activity(self.parameters, self._layout.parents_first)
 
     @classmethod
     def from_any(cls, params: Any) -> "SearchSpace":
@@ -218,14 +218,16 @@ class SearchSpace:
         if np.isnan(x).any():
             raise ValueError(f"'point' must not have NaN, got {point!r}")
         x = self._layout.snap(x)
-        active = self._activity(x)[0].tolist()
-        numbers = x[0].tolist()
+        return self._params(x[0], self._activity(x)[0])
+
+    def _params(self, x: FloatArray, active: BoolArray) -> Params:
+        numbers, exists = x.tolist(), active.tolist()
         alternative = int(numbers[0]) if self._layout.is_choice else 0
         coordinates = self._layout.coordinates[alternative]
         return {
             name: parameter.to_value(numbers[coordinates[name]])
             for name, parameter in self._layout.declared[alternative].items()
-            if active[coordinates[name]]
+            if exists[coordinates[name]]
         }
 
     def to_codes(self, params: Mapping[str, Any]) -> dict[str, int | float]:
@@ -356,7 +358,9 @@ class SearchSpace:
         if n < 0:
             raise ValueError(f"'n' must be >= 0, got {n}")
         rng = np.random.default_rng(random_state)
-        return [self.decode(self.sample_point(rng)) for _ in range(n)]
+        points = [self.sample_point(rng) for _ in range(n)]
+        x = np.array(points).reshape(n, self.domain.d)
+        return [self._params(*pair) for pair in zip(x, self._activity(x), strict=True)]
 
     # The space as a whole
 
