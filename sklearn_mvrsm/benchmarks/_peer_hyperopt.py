@@ -37,7 +37,7 @@ def tpe(problem: Meter, budget: int, seed: int) -> Sequence[float]:
             _space(hyperopt, variables),
             algo=partial(hyperopt.tpe.suggest, n_startup_jobs=len(initial)),
             max_evals=len(initial) + budget,
-            points_to_evaluate=[_labels(params, by_name) for params in initial],
+            trials=_trials([_labels(p, by_name) for p in initial], by_name),
             rstate=np.random.default_rng(seed),
             show_progressbar=False,
             verbose=False,
@@ -53,6 +53,17 @@ def _labels(params: Params, by_name: Mapping[str, Variable]) -> dict[str, float]
         number = variable.number(value)
         found[name] = number if variable.kind == "real" else int(number)
     return found
+
+
+def _trials(points: list[dict[str, float]], by_name: Mapping[str, Variable]) -> Any:
+    """Return trials yet to be run at points; an inactive label has no value there."""
+    trials = require("hyperopt.fmin", "hyperopt").generate_trials_to_calculate(points)
+    trials.refresh()
+    for trial in trials.trials:
+        for name in by_name:
+            trial["misc"]["idxs"].setdefault(name, [])
+            trial["misc"]["vals"].setdefault(name, [])
+    return trials
 
 
 def _space(hyperopt: Any, variables: tuple[Variable, ...]) -> dict[str, Any]:

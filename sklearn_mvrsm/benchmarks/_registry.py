@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from sklearn_mvrsm.benchmarks import _bbob, _steel, _synthetic, _tables
+from sklearn_mvrsm.benchmarks import _bbob, _standins, _steel, _synthetic
 from sklearn_mvrsm.benchmarks._moved import moved
 from sklearn_mvrsm.benchmarks._problem import Problem
 
@@ -21,8 +21,8 @@ _PLAIN: dict[str, Callable[[], Problem]] = {
 }
 _FROM_FILES: dict[str, Callable[[Path], Problem]] = {
     "steel": _steel.make_steel,
-    "steel-table": _tables.make_steel_table,
-    "esp-table": _tables.make_esp_table,
+    "steel-table": _standins.make_steel_table,
+    "esp-table": _standins.make_esp_table,
 }
 _MIVABO = re.compile(r"mivabo(16|238)-(\d+)")
 _BBOB = re.compile(r"bbob-mixint-f(\d+)-i(\d+)-d(\d+)")

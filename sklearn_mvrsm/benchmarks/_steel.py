@@ -181,6 +181,8 @@ def serve(connection: Connection, data: Path) -> None:
 class SteelPlates:
     """The objective, in a process of its own that is killed when it is late.
 
+    The process ends when the object is collected, or this process ends.
+
     Parameters
     ----------
     data : Path
@@ -208,18 +210,6 @@ class SteelPlates:
         process.join()
         connection.close()
         return 0.0
-
-    def warm_up(self) -> None:
-        """Start the process, so that the first value does not wait for it."""
-        self._running()
-
-    def close(self) -> None:
-        """End the process."""
-        if self._child is not None:
-            process, connection = self._child
-            self._child = None
-            connection.close()
-            process.join()
 
     def _running(self) -> tuple[Any, Connection]:
         if self._child is None:

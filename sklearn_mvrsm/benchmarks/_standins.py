@@ -167,10 +167,10 @@ class PlateModel:
     def _features(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         plates = np.arange(self._n_plates)
         indicators = (X[:, :, np.newaxis] == plates) - 1.0 / self._n_plates
-        smooth: NDArray[np.float64] = np.einsum(
-            "ij,njk->nik", self._smoothing, indicators
-        )
-        return smooth.reshape(len(X), -1) / np.sqrt(self._scale)
+        smooth = np.einsum("ij,njk->nik", self._smoothing, indicators)
+        features: NDArray[np.float64] = smooth.reshape(len(X), -1)
+        features /= self._scale**0.5
+        return features
 
     def _kernel(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         linear: NDArray[np.float64] = features @ self._designs.T

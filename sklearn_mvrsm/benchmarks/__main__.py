@@ -1,0 +1,116 @@
+"""``python -m sklearn_mvrsm.benchmarks``: run, table, plot, steps, list."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from sklearn_mvrsm.benchmarks._methods import method_names
+from sklearn_mvrsm.benchmarks._plot import draw_all
+from sklearn_mvrsm.benchmarks._registry import problem_names
+from sklearn_mvrsm.benchmarks._runner import Plan, ensure_environment, run
+from sklearn_mvrsm.benchmarks._steps import PROBLEMS, SIZES, measure
+from sklearn_mvrsm.benchmarks._store import read_all
+from sklearn_mvrsm.benchmarks._summary import as_text, summarise
+
+
+def seeds_of(text: str) -> list[int]:
+    """Return the seeds of ``"3"``, ``"0-9"`` or ``"0-4,10"``."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        seeds += range(int(first), int(last or first) + 1)
+    return seeds
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    program = argparse.ArgumentParser(
+        prog="python -m sklearn_mvrsm.benchmarks", description=__doc__
+    )
+    commands = program.add_subparsers(dest="command", required=True)
+
+    command = commands.add_parser(
+        "run", help="run what the file of results lacks, and add it"
+    )
+    command.add_argument(
+        "--problems", nargs="+", required=True, help="names; NAME:moved for the variant"
+    )
+    command.add_argument(
+        "--methods", nargs="+", required=True, help="names, or module:function"
+    )
+    command.add_argument("--seeds", type=seeds_of, required=True, help="such as 0-9")
+    command.add_argument("--out", type=Path, default=Path("results.csv"))
+    command.add_argument("--budget", type=int, help="evaluations after the initial")
+    command.add_argument("--data", type=Path, help="directory of the tables")
+    command.add_argument("--jobs", type=int, default=1, help="processes (default 1)")
+
+    command = commands.add_parser("table", help="final bests and paired tests")
+    command.add_argument("files", nargs="+", type=Path)
+    command.add_argument("--reference", default="mvrsm", help="method to test against")
+
+    command = commands.add_parser("plot", help="best value so far and own time a step")
+    command.add_argument("files", nargs="+", type=Path)
+    command.add_argument("--directory", type=Path, default=Path("figures"))
+    command.add_argument("--format", choices=("png", "svg", "pdf"), default="png")
+
+    command = commands.add_parser("steps", help="own time of a step of our methods")
+    command.add_argument("--methods", nargs="+", default=["mvrsm", "paper"])
+    command.add_argument(
+        "--dimensions", nargs="+", type=int, default=list(PROBLEMS), choices=PROBLEMS
+    )
+    command.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
+
+    commands.add_parser("list", help="names of problems and methods")
+    return program
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code."""
+    options = parser().parse_args(arguments)
+    match options.command:
+        case "run":
+            ensure_environment(arguments)
+            return _run(options)
+        case "table":
+            rows = summarise(read_all(options.files), reference=options.reference)
+            print(as_text(rows, reference=options.reference))
+        case "plot":
+            runs = read_all(options.files)
+            for path in draw_all(runs, options.directory, options.format):
+                print(path)
+        case "steps":
+            ensure_environment(arguments)
+            _steps(options)
+        case "list":
+            print("problems:", *problem_names())
+            print("methods:", *method_names(), "module:function")
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    plan = Plan(
+        options.problems, options.methods, options.seeds, options.budget, options.data
+    )
+    failures = run(
+        plan,
+        options.out,
+        n_jobs=options.jobs,
+        report=lambda line: print(line, flush=True),
+    )
+    for failure in failures:
+        if not failure.is_missing:
+            print(f"\n{' '.join(map(str, failure.task))}\n{failure.reason}")
+    return 1 if failures else 0
+
+
+def _steps(options: argparse.Namespace) -> None:
+    print("| method | d | n | median ms | largest ms |")
+    print("|" + " --- |" * 5)
+    for step in measure(options.methods, options.dimensions, options.sizes):
+        cells = (step.method, step.d, step.n, f"{step.median:.2f}")
+        print("| " + " | ".join(map(str, cells)) + f" | {step.largest:.2f} |")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,153 @@
+"""The paper's figures: best value so far with its spread, and own time a step."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_mvrsm.benchmarks._optional import require
+from sklearn_mvrsm.benchmarks._store import Run
+from sklearn_mvrsm.benchmarks._summary import group_of, n_initial_of
+
+WINDOW = 9  # steps over which own times are smoothed
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What is drawn for one method on one problem.
+
+    Parameters
+    ----------
+    method : str
+    n_runs : int
+    best : ndarray of shape (n_steps,)
+        Mean over runs of the best value so far, after the initial points; step 0
+        is the best of those.
+    deviation : ndarray of shape (n_steps,)
+        Standard deviation over runs.
+    own_seconds : ndarray of shape (n_steps - 1,)
+        Median over runs of the own time of each step, smoothed.
+    """
+
+    method: str
+    n_runs: int
+    best: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+    own_seconds: NDArray[np.float64]
+
+
+def curves(runs: Iterable[Run]) -> dict[tuple[str, str], list[Curve]]:
+    """Return the curves of each (problem, variant), methods in order of appearance.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+        Runs of one method on one problem are cut to the shortest.
+    """
+    found: dict[tuple[str, str], dict[str, list[Run]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for run in runs:
+        key = group_of(run.task.problem), run.task.variant
+        found[key][run.task.method].append(run)
+    return {
+        key: [_curve(method, group) for method, group in by_method.items()]
+        for key, by_method in found.items()
+    }
+
+
+def _curve(method: str, runs: Sequence[Run]) -> Curve:
+    steps = [
+        (run.best[n_initial_of(run) - 1 :], run.own_seconds[n_initial_of(run) :])
+        for run in runs
+    ]
+    n_steps = min(len(best) for best, _ in steps)
+    best = np.array([best[:n_steps] for best, _ in steps])
+    own = np.median([own[: n_steps - 1] for _, own in steps], axis=0)
+    return Curve(
+        method, len(runs), np.mean(best, axis=0), np.std(best, axis=0), _smooth(own)
+    )
+
+
+def _smooth(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the running median, windows cut at the ends."""
+    half = WINDOW // 2
+    return np.array(
+        [np.median(values[max(0, k - half) : k + half + 1]) for k in range(len(values))]
+    )
+
+
+def draw(problem: str, variant: str, group: Sequence[Curve], path: Path) -> None:
+    """Draw the curves of one problem, best value left and own time right.
+
+    Parameters
+    ----------
+    problem, variant : str
+        For the title.
+    group : sequence of Curve
+    path : Path
+        The file to write; its suffix decides the format.
+    """
+    require("matplotlib", "matplotlib").use("Agg")
+    pyplot = require("matplotlib.pyplot", "matplotlib")
+    figure, (left, right) = pyplot.subplots(
+        1, 2, figsize=(11.0, 4.2), layout="constrained"
+    )
+    colours = pyplot.get_cmap("tab20").colors
+    for k, curve in enumerate(group):
+        steps = np.arange(len(curve.best))
+        style = {"color": colours[(2 * k + k // 10) % 20], "linewidth": 1.6}
+        label = f"{curve.method} ({curve.n_runs})"
+        left.plot(steps, curve.best, label=label, **style)
+        left.fill_between(
+            steps,
+            curve.best - curve.deviation,
+            curve.best + curve.deviation,
+            color=style["color"],
+            alpha=0.15,
+            linewidth=0.0,
+        )
+        right.plot(steps[1:], np.maximum(curve.own_seconds, 1e-6), **style)
+    positive = min(float(np.min(curve.best)) for curve in group) > 0.0
+    left.set_yscale("log" if positive and _is_log(problem) else "linear")
+    left.set(xlabel="evaluations after the initial points", ylabel="best value so far")
+    right.set(
+        xlabel="evaluations after the initial points",
+        ylabel="own CPU time a step (s)",
+        yscale="log",
+    )
+    title = problem if variant == "original" else f"{problem}, optimum moved"
+    figure.suptitle(title)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside right center")
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)
+
+
+def _is_log(problem: str) -> bool:
+    """Tell whether values are distances to a known optimum of zero."""
+    names = ("rosenbrock", "ackley", "bbob-mixint")
+    return problem.startswith(names)
+
+
+def draw_all(runs: Iterable[Run], directory: Path, suffix: str) -> list[Path]:
+    """Draw a figure for each problem and return the files.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+    directory : Path
+        It is made if need be.
+    suffix : str
+        ``"png"``, ``"svg"`` or ``"pdf"``.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for (problem, variant), group in curves(runs).items():
+        name = problem if variant == "original" else f"{problem}-moved"
+        path = directory / f"{name}.{suffix}"
+        draw(problem, variant, group, path)
+        paths.append(path)
+    return paths
