@@ -1,5 +1,6 @@
 """Mistakes found before anything is fitted."""
 
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -41,6 +42,28 @@ def check_names(estimator: Any, space: SearchSpace) -> None:
                 f"Parameter {_culprit(estimator, params)!r} of the space cannot be set "
                 f"on {estimator!r}: {error}"
             ) from error
+
+
+def warn_of_idle_slots(search: Any, n_slots: int) -> None:
+    """Warn where more fits could run at a time than there ever are.
+
+    Parameters
+    ----------
+    search : MVRSMSearchCV
+        It has ``n_jobs``, ``n_pending`` and ``n_splits_``.
+    n_slots : int
+        Fits that could run at a time.
+    """
+    n_busy = search.n_pending * search.n_splits_
+    if n_slots > n_busy:
+        warnings.warn(
+            f"n_jobs={search.n_jobs} allows {n_slots} fits at a time, but "
+            f"n_pending={search.n_pending} candidates of {search.n_splits_} folds need "
+            f"only {n_busy}: the others stay idle. A larger 'n_pending' uses them, "
+            "at the price of proposals made from fewer results.",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def _covering_points(space: SearchSpace) -> Iterator[Point]:

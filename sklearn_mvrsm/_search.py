@@ -14,9 +14,11 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state, indexable
 
 from sklearn_mvrsm._callbacks import TaskTree
-from sklearn_mvrsm._checks import check_names
+from sklearn_mvrsm._checks import check_names, warn_of_idle_slots
 from sklearn_mvrsm._evaluation import Evaluator
+from sklearn_mvrsm._fit_log import FitLog
 from sklearn_mvrsm._fold import FitJob
+from sklearn_mvrsm._folds import FrozenFolds, draw
 from sklearn_mvrsm._judge import Judge
 from sklearn_mvrsm._loop import SearchLoop
 from sklearn_mvrsm._optimizer import MVRSMOptimizer
@@ -34,6 +36,7 @@ from sklearn_mvrsm._sklearn_compat import (
     check_method_params,
     fit_context,
     named_scorers,
+    num_samples,
 )
 from sklearn_mvrsm._space import SearchSpace
 from sklearn_mvrsm._verbose import Printer
@@ -43,8 +46,10 @@ _FITTED = (
     "best_index_",
     "best_params_",
     "best_score_",
+    "cv_",
     "cv_results_",
     "feature_names_in_",
+    "fit_log_",
     "multimetric_",
     "n_splits_",
     "optimizer_",
@@ -131,6 +136,11 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
         The space that was searched.
     optimizer_ : MVRSMOptimizer
         What proposed the candidates, with all that it was told.
+    cv_ : splitter
+        Gives the folds that were used, again and again.
+    fit_log_ : dict of str to array
+        A row a fit: ``candidate``, ``fold``, ``status``, ``slot`` (-1 where it did not
+        run), ``start`` and ``finish`` (seconds since the search began).
 
     Notes
     -----
@@ -316,20 +326,11 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
             )
 
     def _draw_folds(self, X: Any, y: Any, split_params: dict[str, Any]) -> list[Any]:
-        """Draw the folds, once, and set ``n_splits_``."""
+        """Draw the folds, once, and set ``n_splits_`` and ``cv_``."""
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
-        self.n_splits_ = cv.get_n_splits(X, y, **split_params)
-        splits = list(cv.split(X, y, **split_params))
-        if len(splits) != self.n_splits_:
-            raise ValueError(
-                "cv.split and cv.get_n_splits return inconsistent results. "
-                f"Expected {self.n_splits_} splits, got {len(splits)}"
-            )
-        if not splits:
-            raise ValueError(
-                "No fits were performed. Was the CV iterator empty? "
-                "Were there no candidates?"
-            )
+        splits = draw(cv, X, y, split_params)
+        self.n_splits_ = len(splits)
+        self.cv_ = FrozenFolds(splits, num_samples(X))
         return splits
 
     def _make_optimizer(self, space: SearchSpace) -> MVRSMOptimizer:
@@ -362,6 +363,7 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
         """Run the loop, and keep what it found, also when it is interrupted."""
         n_candidates = int(min(self.n_iter, self.space_.cardinality))
         printer = Printer(self.verbose, n_candidates, self.n_splits_)
+        log = FitLog(self.n_splits_)
         loop = SearchLoop(
             self.optimizer_,
             n_iter=self.n_iter,
@@ -369,7 +371,7 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
             n_pending=self.n_pending,
             value=judge.value,
             fold_tasks=tree.fold_tasks,
-            observers=(judge, tree, printer),
+            observers=(judge, tree, printer, log),
         )
         printer.begin()
         tree.begin_search(n_candidates, self.n_splits_)
@@ -377,28 +379,18 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
             with Evaluator(
                 job, n_jobs=self.n_jobs, timeout=self.fit_timeout
             ) as evaluator:
-                self._warn_of_idle_slots(evaluator.n_slots)
+                warn_of_idle_slots(self, evaluator.n_slots)
                 loop.run(evaluator)
         except KeyboardInterrupt:
+            self.fit_log_ = log.to_dict()
             # A callable refit may not bear part of the results.
             with contextlib.suppress(Exception):
                 self._keep(loop.finished, judge, job.scorer)
             raise
+        self.fit_log_ = log.to_dict()
         self._keep(loop.finished, judge, job.scorer)
         self._report(loop.finished)
         tree.end_search()
-
-    def _warn_of_idle_slots(self, n_slots: int) -> None:
-        n_busy = self.n_pending * self.n_splits_
-        if n_slots > n_busy:
-            warnings.warn(
-                f"n_jobs={self.n_jobs} allows {n_slots} fits at a time, but "
-                f"n_pending={self.n_pending} candidates of {self.n_splits_} folds need "
-                f"only {n_busy}: the others stay idle. A larger 'n_pending' uses them, "
-                "at the price of proposals made from fewer results.",
-                UserWarning,
-                stacklevel=5,
-            )
 
     def _keep(self, candidates: Sequence[Candidate], judge: Judge, scorer: Any) -> None:
         """Set the fitted attributes that the candidates give."""

@@ -19,7 +19,9 @@ from sklearn.metrics._scorer import _MultimetricScorer as MultimetricScorer
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import _safe_split as safe_split
 from sklearn.utils.validation import _check_method_params as check_method_params
+from sklearn.utils.validation import _num_samples as num_samples
 
 try:
     from joblib.externals.loky import ProcessPoolExecutor, process_executor
@@ -52,9 +54,12 @@ __all__ = [
     "lean_caller",
     "lean_context",
     "named_scorers",
+    "num_samples",
     "one_worker_executor",
     "register_folder",
     "root_callback_context",
+    "routed_fit_params",
+    "safe_split",
     "unregister_folder",
 ]
 
@@ -76,6 +81,25 @@ def named_scorers(scorer: Any) -> dict[str, Any] | None:
     if isinstance(scorer, MultimetricScorer):
         return dict(scorer._scorers)
     return None
+
+
+def routed_fit_params(search: Any, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose what goes to the ``fit`` of the inner estimator.
+
+    Parameters
+    ----------
+    search : BaseSearchCV
+        Its routing decides, or the rule without routing.
+    params : mapping
+        What ``search.fit`` was called with, beside X and y.
+
+    Returns
+    -------
+    dict
+        Without ``groups`` and what else only the splitter or the scorer asks for.
+    """
+    routed = search._get_routed_params_for_fit(dict(params))
+    return dict(routed.estimator.fit)
 
 
 def root_callback_context(search: Any, max_subtasks: int) -> Any:
