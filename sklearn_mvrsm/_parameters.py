@@ -29,7 +29,6 @@ __all__ = ["Categorical", "Integer", "Ordinal", "Real"]
 FloatArray = npt.NDArray[np.float64]
 
 _PER_LOG = 2.0**41  # grid points in one unit of a real's logarithm
-_DIGITS = range(12, 18)  # significant digits tried for the value of a grid point
 _LARGEST = 2**51  # well beyond, a float64 has no halves between integers
 _LARGEST_LOG = 2**44  # well beyond, neighbouring integers share one logarithm
 
@@ -123,11 +122,11 @@ class Real(Parameter):
     def _shortest(self, number: float) -> float:
         cell = round(number * _PER_LOG) / _PER_LOG
         value = math.exp(cell)
-        for digits in _DIGITS:
+        for digits in (12, 13):
             short = float(f"{value:.{digits}g}")
-            if self.low <= short <= self.high and _log_on_grid(short) == cell:
+            if _log_on_grid(short) == cell:
                 return short
-        return min(max(value, self.low), self.high)
+        return float(f"{value:.14g}")  # precise enough to lie in the cell always
 
     def snap(self, x: FloatArray) -> FloatArray:
         """Clip, and round logarithms to their grid."""
