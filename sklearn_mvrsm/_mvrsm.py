@@ -24,19 +24,21 @@ __all__ = ["MvrsmMethod"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.intp]
 
 MODEL, COORDINATE = 0, 1
 DECAY = 0.98  # of the success counts, a step
 FLOOR = 0.15  # smallest chance of either kind of step
 GROWTH = 1.15  # the prior is learnt again when there are this many times more values
-ITERATIONS = 50  # of L-BFGS from the incumbent
-SWEEP_ITERATIONS = 20  # of L-BFGS after a change of category
+ITERATIONS = 20  # of L-BFGS from the incumbent
+SWEEP_ITERATIONS = 10  # of L-BFGS after a change of category
 SWEEPS = 3
 SWEEP_BEST = 6  # changes of category that are re-optimised
 CANDIDATES = 300
 PARENTS = 5  # best points that candidates are grown from
 REFINEMENTS = 2  # rounds of smaller changes to the ten best candidates
 WIDEST, WIDTH, NARROWEST = 0.4, 0.2, 0.0025  # of a coordinate step
+PREDICT_ROWS = 2000  # points predicted at a time, to bound the memory
 HORIZON = 200  # steps until only single coordinates change
 
 
@@ -122,6 +124,38 @@ class MvrsmMethod:
         self._kind[point.tobytes()] = kind
         return point
 
+    def predict(
+        self, history: History, points: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return values and deviations of a surrogate fitted anew, in units of values.
+
+        Parameters
+        ----------
+        history : History
+            At least one value is finite.
+        points : ndarray of shape (n, d)
+            Canonical.
+
+        Returns
+        -------
+        value, deviation : ndarray of shape (n,)
+        """
+        values = penalised(history.values)
+        rows = np.array([*self._rows, *range(self._known, len(values))])
+        if len(rows) > CAPACITY:
+            rows = _memorable(rows, values[rows])
+        told, values = history.points[rows], values[rows]
+        surrogate = Surrogate(self.region.domain, self.surrogate.seed)
+        surrogate.learn(told, self.region.active(told), values)
+        surrogate.solve(_scaled(values))
+        parts = [
+            surrogate.predict_with_deviation(part, self.region.active(part))
+            for part in np.array_split(points, len(points) // PREDICT_ROWS + 1)
+        ]
+        value, deviation = (np.concatenate(each) for each in zip(*parts, strict=True))
+        scale = float(values.std()) or 1.0
+        return values.min() + scale * value, scale * deviation
+
     def _refresh(self, history: History) -> None:
         """Bring the surrogate up to date, at a bounded cost."""
         n = len(history.points)
@@ -140,11 +174,7 @@ class MvrsmMethod:
 
     def _forget(self, values: FloatArray) -> None:
         """Drop the old and bad: those with the worst sum of ranks in value and age."""
-        rows = np.array(self._rows)
-        rank = np.argsort(np.argsort(values, kind="stable"))
-        age = np.arange(len(rows))[::-1]
-        keep = np.argsort(rank + age, kind="stable")[: int(CAPACITY * (1.0 - FORGET))]
-        self._rows = sorted(rows[np.union1d(keep, [np.argmin(values)])].tolist())
+        self._rows = _memorable(np.array(self._rows), values).tolist()
 
     def _imagine(self, pending: FloatArray, told: FloatArray) -> None:
         """Let pending points stand at their predicted values."""
@@ -270,6 +300,14 @@ class MvrsmMethod:
         active = self.region.active(points)
         value, deviation = self.surrogate.predict_with_deviation(points, active)
         return log_expected_improvement(value, deviation, best)
+
+
+def _memorable(rows: IntArray, values: FloatArray) -> IntArray:
+    """Choose the trials to keep, ascending: good or late, and always the best."""
+    rank = np.argsort(np.argsort(values, kind="stable"))
+    age = np.arange(len(rows))[::-1]
+    keep = np.argsort(rank + age, kind="stable")[: int(CAPACITY * (1.0 - FORGET))]
+    return np.sort(rows[np.union1d(keep, [np.argmin(values)])])
 
 
 def _novel(points: FloatArray, seen: Set[bytes]) -> FloatArray:

@@ -181,10 +181,13 @@ class MVRSMOptimizer:
         ValueError
             While no finite value has been told.
         """
+        return dict(self._require_a_value().params)
+
+    def _require_a_value(self) -> Trial:
         best = self._best()
         if best is None:
             raise ValueError("No finite value has been told yet.")
-        return dict(best.params)
+        return best
 
     def _best(self) -> Trial | None:
         finite = [trial for trial in self._trials if math.isfinite(trial.value)]
@@ -261,6 +264,33 @@ class MVRSMOptimizer:
         self._trials.append(Trial(dict(params), value))
         self._seen.add(point.tobytes())
         self._method.observe(point, value)
+
+    def predict(self, points: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Say what the surrogate expects; nothing changes by asking.
+
+        Parameters
+        ----------
+        points : array-like of shape (n, d)
+            Configurations, as ``space.encode`` gives them. Constraints are not looked
+            at.
+
+        Returns
+        -------
+        mean : ndarray of shape (n,)
+            Expected values, lower is better. To the surrogate a failure is as bad as
+            the worst value told.
+        std : ndarray of shape (n,)
+            Standard deviations of the expectation, without the noise of a single
+            evaluation; nan with ``method="paper"``, which has none.
+
+        Raises
+        ------
+        ValueError
+            While no finite value has been told.
+        """
+        self._require_a_value()
+        canonical = self.space.canonical(np.atleast_2d(np.asarray(points, float)))
+        return self._method.predict(self._history(), canonical)
 
     def _canonical(self, params: Mapping[str, Any]) -> FloatArray:
         return self.space.canonical(self.space.encode(params))

@@ -24,6 +24,7 @@ FloatArray = npt.NDArray[np.float64]
 RIDGE = 1e-8  # the paper's regularisation factor: P_0 = I / RIDGE
 ITERATIONS = 20  # of L-BFGS
 SCALE_FLOOR = 1e-8  # a first value nearer to zero does not scale the others
+LARGEST = 1e100  # scaled value; the squares of larger ones are out of reach
 FEASIBLE_TRIES = 100  # perturbations drawn until one satisfies the constraints
 
 
@@ -84,7 +85,24 @@ class PaperMethod:
         scaled = value - self._first
         if abs(self._first) > SCALE_FLOOR:
             scaled /= abs(self._first)
+        scaled = min(max(scaled, -LARGEST), LARGEST)
         self.model.update(self.splines.features(point[np.newaxis])[0], scaled)
+
+    def predict(
+        self, history: History, points: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the surrogate's values, and nan for their deviations.
+
+        Parameters
+        ----------
+        history : History
+            Not used: the surrogate has seen it.
+        points : ndarray of shape (n, d)
+            Canonical.
+        """
+        scaled = self.splines.features(points) @ self.model.weights
+        scale = abs(self._first) if abs(self._first) > SCALE_FLOOR else 1.0
+        return self._first + scale * scaled, np.full(len(points), np.nan)
 
     def propose(self, history: History, rng: np.random.Generator) -> FloatArray:
         """Return the surrogate's minimum near the best point, perturbed.
