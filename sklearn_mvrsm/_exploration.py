@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import qmc
 
 from sklearn_mvrsm._domain import Domain
 
@@ -60,7 +59,8 @@ def initial_design(region: Region, rng: np.random.Generator, n: int) -> FloatArr
     domain = region.domain
     if domain.d == 0 or n == 0:
         return np.zeros((n, domain.d))
-    share = qmc.LatinHypercube(domain.d, rng=rng).random(n)
+    strata = rng.permuted(np.tile(np.arange(n), (domain.d, 1)), axis=1).T
+    share = (strata + rng.random((n, domain.d))) / n
     split = domain.n_categorical + domain.n_integer
     points = domain.lower + share * domain.span
     # equal shares for whole values
@@ -117,7 +117,7 @@ def _integer_steps(
 ) -> float:
     low, high = float(domain.lower[i]), float(domain.upper[i])
     r_1, upwards = rng.random(), rng.random() < 0.5
-    while r_1 < p:
+    while 0.0 < r_1 < p:  # doubling would leave zero where it is
         if value == low:
             value += 1.0
         elif value == high:

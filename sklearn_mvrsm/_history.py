@@ -10,6 +10,8 @@ __all__ = ["History", "penalised"]
 
 FloatArray = npt.NDArray[np.float64]
 
+LARGEST = 8e307  # less than half of what a float64 can hold
+
 
 @dataclass(frozen=True)
 class History:
@@ -37,8 +39,9 @@ def penalised(values: FloatArray) -> FloatArray:
     """Replace failures by the worst finite value seen, 0 where there is none.
 
     Finite and within the range of what works, so that it neither hides the
-    differences between good values nor lets a failed region look promising.
+    differences between good values nor lets a failed region look promising. Values
+    are cut at +-8e307, so that differences are finite too.
     """
     finite = np.isfinite(values)
     worst = values[finite].max() if finite.any() else 0.0
-    return np.where(finite, values, worst)
+    return np.clip(np.where(finite, values, worst), -LARGEST, LARGEST)

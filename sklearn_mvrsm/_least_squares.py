@@ -7,21 +7,28 @@ Notation
 ``lambda``        ridge; ``P_0 = I / lambda``
 ``Phi (n, D)``    features seen
 ``y (n,)``        targets
-``P (D, D)``      ``(Phi^T Phi + lambda I)^-1``
+``S (D, D)``      ``S S^T = P = (Phi^T Phi + lambda I)^-1``
 
 After any number of updates ``c`` minimises ``|y - Phi c|^2 + lambda |c - c_0|^2``.
 While ``n < D`` the same weights come from ``c = c_0 + Phi^T (Phi Phi^T + lambda I)^-1
 (y - Phi c_0)`` (matrix inversion lemma) in ``O(n D + n^2)`` an update instead of
-``O(D^2)``; from ``n = D`` on ``P`` is updated, so a step's cost stays bounded.
+``O(D^2)``; from ``n = D`` on ``P`` is updated, so a step's cost stays bounded. Its
+square root ``S`` is kept in its place (Potter's form): ``P`` cannot lose its positive
+definiteness to rounding then, however wide the features and small the ridge.
 """
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg.blas import dger
 
 __all__ = ["RecursiveLeastSquares"]
 
 FloatArray = npt.NDArray[np.float64]
+
+EPSILON = float(np.finfo(np.float64).eps)
+SWAMPED = 1e3  # a pivot below so many times its rounding error is not trusted
+LARGE = 1000  # weights; with more, a small pivot is raised rather than done without
 
 
 class RecursiveLeastSquares:
@@ -43,7 +50,7 @@ class RecursiveLeastSquares:
         self._phi = np.empty((0, len(initial)))
         self._residual: FloatArray = np.empty(0)
         self._lower: FloatArray = np.empty((0, 0))
-        self._inverse: FloatArray | None = None  # P, once in primal form
+        self._root: FloatArray | None = None  # S, once in primal form
 
     def update(self, phi: FloatArray, y: float) -> None:
         """Take in one observation.
@@ -53,12 +60,12 @@ class RecursiveLeastSquares:
         phi : ndarray of shape (D,)
         y : float
         """
-        if self._inverse is None and self._n >= len(self.weights):
-            self._to_primal()
-        if self._inverse is None:
+        if self._root is None and self._n >= len(self.weights):
+            self._root = self._to_primal()
+        if self._root is None:
             self._update_dual(phi, y)
         else:
-            self._update_primal(self._inverse, phi, y)
+            self._update_primal(self._root, phi, y)
         self._n += 1
 
     def _update_dual(self, phi: FloatArray, y: float) -> None:
@@ -68,7 +75,16 @@ class RecursiveLeastSquares:
         left = solve_triangular(
             self._lower[:n, :n], self._phi[:n] @ phi, lower=True, check_finite=False
         )
-        pivot = float(phi @ phi) + self.ridge - float(left @ left)
+        length = float(phi @ phi)
+        pivot = length + self.ridge - float(left @ left)
+        noise = EPSILON * (n + 1) * length
+        if noise > self.ridge and pivot < SWAMPED * noise:
+            # the ridge, all that holds apart what is nearly the same, is rounded away
+            if len(phi) <= LARGE:
+                self._root = self._to_primal()
+                self._update_primal(self._root, phi, y)
+                return
+            pivot = SWAMPED * noise
         self._phi[n] = phi
         self._residual[n] = y - phi @ self._initial
         self._lower[n, :n] = left
@@ -80,19 +96,24 @@ class RecursiveLeastSquares:
         )
         self.weights = self._initial + alpha @ self._phi[rows]
 
-    def _update_primal(self, inverse: FloatArray, phi: FloatArray, y: float) -> None:
-        v = inverse @ phi
-        gain = v / (1.0 + phi @ v)
-        self.weights += (y - phi @ self.weights) * gain
-        inverse -= np.outer(gain, v)
+    def _update_primal(self, root: FloatArray, phi: FloatArray, y: float) -> None:
+        v = phi @ root
+        gain = root @ v  # P phi
+        total = 1.0 + float(v @ v)
+        self.weights += (y - phi @ self.weights) / total * gain
+        # S <- S - P phi v^T / (total + sqrt(total)), in place
+        dger(-1.0 / (total + np.sqrt(total)), gain, v, a=root, overwrite_a=1)
 
-    def _to_primal(self) -> None:
+    def _to_primal(self) -> FloatArray:
+        """Forget the observations and return ``S``."""
         phi = self._phi[: self._n]
-        values, vectors = np.linalg.eigh(phi.T @ phi)
-        # P = (Phi^T Phi + lambda I)^-1
-        self._inverse = (vectors / (np.maximum(values, 0.0) + self.ridge)) @ vectors.T
+        identity = np.eye(len(self.weights))
+        stacked = np.vstack([phi, np.sqrt(self.ridge) * identity])
+        triangle = np.linalg.qr(stacked, mode="r")  # R^T R = Phi^T Phi + lambda I
         self._phi = np.empty((0, len(self.weights)))
         self._residual, self._lower = np.empty(0), np.empty((0, 0))
+        root = solve_triangular(triangle, identity, check_finite=False)
+        return np.asfortranarray(root)
 
     def _grow(self, rows: int) -> None:
         n = self._n
