@@ -224,6 +224,7 @@ MIXED_WEIGHT = 3.0  # of mixed splines against integer ones, in unit coordinates
 LARGE_D = 40  # above, one sparse combination a real; below, COMBINATIONS a real
 COMBINATIONS = 8
 INTEGER_LEAK = 0.3  # size of the random integer part of each span vector
+THINNEST = 1e-300  # width of a real coordinate
 
 
 def span_basis(
@@ -292,8 +293,9 @@ def _span_vectors(
 def _mixed_directions(
     domain: Domain, rng: np.random.Generator, vectors: FloatArray, relevance: FloatArray
 ) -> list[_Direction]:
-    width = np.where(domain.span > 0.0, domain.span, 1.0)
-    scale = MIXED_WEIGHT / math.sqrt(domain.d)
+    # what is too narrow to divide by counts as a single value
+    width = np.where(domain.span > THINNEST, domain.span, 1.0)
+    scale = MIXED_WEIGHT / math.sqrt(max(domain.d, 1))
     signs = np.where(np.arange(MIXED_OFFSETS) % 2 == 0, 1.0, -1.0)
     directions = []
     for vector, share in zip(
