@@ -97,22 +97,24 @@ def draw(problem: str, variant: str, group: Sequence[Curve], path: Path) -> None
         1, 2, figsize=(11.0, 4.2), layout="constrained"
     )
     colours = pyplot.get_cmap("tab20").colors
+    positive = min(float(np.min(curve.best)) for curve in group) > 0.0
+    is_log = positive and _is_log(problem)
     for k, curve in enumerate(group):
         steps = np.arange(len(curve.best))
         style = {"color": colours[(2 * k + k // 10) % 20], "linewidth": 1.6}
         label = f"{curve.method} ({curve.n_runs})"
         left.plot(steps, curve.best, label=label, **style)
+        lower = curve.best - curve.deviation
         left.fill_between(
             steps,
-            curve.best - curve.deviation,
+            np.maximum(lower, curve.best / 10.0) if is_log else lower,
             curve.best + curve.deviation,
             color=style["color"],
-            alpha=0.15,
+            alpha=0.1,
             linewidth=0.0,
         )
         right.plot(steps[1:], np.maximum(curve.own_seconds, 1e-6), **style)
-    positive = min(float(np.min(curve.best)) for curve in group) > 0.0
-    left.set_yscale("log" if positive and _is_log(problem) else "linear")
+    left.set_yscale("log" if is_log else "linear")
     left.set(xlabel="evaluations after the initial points", ylabel="best value so far")
     right.set(
         xlabel="evaluations after the initial points",

@@ -10,6 +10,7 @@ import csv
 import math
 import multiprocessing
 from collections.abc import Mapping
+from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,13 @@ DATA_FILE = "steel-plates-faults.csv"
 LIMIT = 8.0
 STARTUP_LIMIT = 300.0
 
+LIBRARIES = (
+    "sklearn.compose",
+    "sklearn.decomposition",
+    "sklearn.pipeline",
+    "sklearn.preprocessing",
+    "xgboost",
+)
 NORMS = ("l1", "l2", "max")
 CHOICES = {
     "xg_booster": ("gblinear", "dart", "gbtree"),
@@ -161,10 +169,10 @@ def serve(connection: Connection, data: Path) -> None:
     """Answer params with minus their accuracy, until the connection closes."""
     import warnings
 
-    import xgboost  # noqa: F401  imported before the clock of a fit starts
-
     warnings.simplefilter("ignore")
     X, y = read_data(data)
+    for module in LIBRARIES:
+        import_module(module)  # before the clock of a fit starts
     connection.send(None)
     while True:
         try:
@@ -220,10 +228,15 @@ class SteelPlates:
             )
             process.start()
             theirs.close()
-            if not ours.poll(STARTUP_LIMIT):
+            try:
+                if not ours.poll(STARTUP_LIMIT):
+                    raise TimeoutError(f"it was not ready after {STARTUP_LIMIT} s")
+                ours.recv()
+            except (EOFError, TimeoutError) as error:
                 process.kill()
-                raise RuntimeError("the process that fits XGBoost did not start")
-            ours.recv()
+                raise RuntimeError(
+                    f"the process that fits XGBoost did not start: {error!r}"
+                ) from error
             self._child = process, ours
         return self._child
 
