@@ -219,10 +219,14 @@ def paper_basis(domain: Domain, rng: np.random.Generator) -> RidgeSplines:
     return _stack([constant, *integer, *mixed], d)
 
 
-MIXED_OFFSETS = 16  # kinks per mixed direction
+MIXED_SIZE = 480  # mixed splines aimed at; the kinks are shared out among directions
+MIXED_OFFSETS = (4, 16)  # fewest and most kinks per mixed direction
 MIXED_WEIGHT = 3.0  # of mixed splines against integer ones, in unit coordinates
-LARGE_D = 40  # above, one sparse combination a real; below, COMBINATIONS a real
-COMBINATIONS = 8
+COMBINATIONS = (
+    24  # sparse combinations of span vectors, more where there are more reals
+)
+MOST_COMBINATIONS = 8  # a real
+LARGE_D = 40  # above, integer directions have one sign an offset instead of both
 INTEGER_LEAK = 0.3  # size of the random integer part of each span vector
 THINNEST = 1e-300  # width of a real coordinate
 
@@ -254,16 +258,36 @@ def span_basis(
         3 of a combination.
     """
     singles, pairs = _integer_directions(domain)
+    if domain.d > LARGE_D:
+        singles, pairs = _one_sided(singles), _one_sided(pairs)
     groups = [
-        [_in_units(domain, direction, relevance) for direction in singles],
-        [_in_units(domain, direction, relevance) for direction in pairs],
+        [_in_units(domain, direction, relevance) for direction in integer]
+        for integer in (singles, pairs)
     ]
     axes, combinations = _span_vectors(domain, rng)
+    kinks = round(MIXED_SIZE / max(len(axes) + len(combinations), 1))
+    kinks = min(max(kinks, MIXED_OFFSETS[0]), MIXED_OFFSETS[1])
     for vectors in (axes, combinations):
-        groups.append(_mixed_directions(domain, rng, vectors, relevance))
+        groups.append(_mixed_directions(domain, rng, vectors, relevance, kinks))
     basis = _stack([direction for group in groups for direction in group], domain.d)
     sizes = [sum(len(direction.signs) for direction in group) for group in groups]
     return basis, np.repeat(np.arange(4), sizes)
+
+
+def _one_sided(directions: list[_Direction]) -> list[_Direction]:
+    """Keep one sign an offset: with both ends' slopes it spans the same functions.
+
+    ``max(0, -z) = max(0, z) - z``, so beside a slope the second sign adds nothing but
+    a more even prior, at twice the cost.
+    """
+    kept = []
+    for direction in directions:
+        lowest = direction.offsets.min()
+        keep = (direction.signs < 0.0) | (direction.offsets == lowest)
+        kept.append(
+            _Direction(direction.vector, direction.signs[keep], direction.offsets[keep])
+        )
+    return kept
 
 
 def _in_units(
@@ -283,7 +307,8 @@ def _span_vectors(
     axes[:, domain.real] = np.eye(n_real)
     leak = rng.uniform(-1.0, 1.0, (n_real, n_integer))
     axes[:, domain.integer] = INTEGER_LEAK * leak / max(n_integer, 1)
-    count = 0 if n_real < 2 else n_real * (COMBINATIONS if domain.d <= LARGE_D else 1)
+    count = min(MOST_COMBINATIONS * n_real, max(COMBINATIONS, n_real))
+    count = 0 if n_real < 2 else count
     mix = rng.normal(size=(count, n_real))
     mix *= rng.random((count, n_real)).argsort(axis=1) < 3  # about three a direction
     mix /= np.maximum(np.abs(mix).sum(axis=1, keepdims=True), 1e-12)
@@ -291,19 +316,22 @@ def _span_vectors(
 
 
 def _mixed_directions(
-    domain: Domain, rng: np.random.Generator, vectors: FloatArray, relevance: FloatArray
+    domain: Domain,
+    rng: np.random.Generator,
+    vectors: FloatArray,
+    relevance: FloatArray,
+    kinks: int,
 ) -> list[_Direction]:
     # what is too narrow to divide by counts as a single value
     width = np.where(domain.span > THINNEST, domain.span, 1.0)
     scale = MIXED_WEIGHT / math.sqrt(max(domain.d, 1))
-    signs = np.where(np.arange(MIXED_OFFSETS) % 2 == 0, 1.0, -1.0)
+    signs = np.where(np.arange(kinks) % 2 == 0, 1.0, -1.0)
     directions = []
-    for vector, share in zip(
-        vectors, rng.random((len(vectors), MIXED_OFFSETS)), strict=True
-    ):
+    shares = rng.random((len(vectors), kinks))
+    for vector, share in zip(vectors, shares, strict=True):
         scaled = scale * vector * relevance / width
         low, high = _reach(domain, scaled)
         # one offset in each of as many equal strips, so the kinks cover the box
-        strip = (np.arange(MIXED_OFFSETS) + share) / MIXED_OFFSETS
+        strip = (np.arange(kinks) + share) / kinks
         directions.append(_Direction(scaled, signs, low + strip * (high - low)))
     return directions

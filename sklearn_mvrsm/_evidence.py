@@ -92,7 +92,11 @@ def _cholesky_inverse(covariance: FloatArray) -> tuple[FloatArray, FloatArray] |
 
 
 def learn_prior(
-    grams: FloatArray, similarity: FloatArray | None, y: FloatArray, start: Prior
+    grams: FloatArray,
+    similarity: FloatArray | None,
+    y: FloatArray,
+    start: Prior,
+    steps: int,
 ) -> tuple[Prior, float]:
     """Set the prior's strengths by maximum a posteriori type-II likelihood.
 
@@ -107,6 +111,8 @@ def learn_prior(
         Observations with zero mean and unit variance.
     start : Prior
         Where the search starts.
+    steps : int
+        Iterations of L-BFGS.
 
     Returns
     -------
@@ -131,7 +137,7 @@ def learn_prior(
         jac=True,
         method="L-BFGS-B",
         bounds=[_BOUNDS[k] for k in free],
-        options={"maxiter": 15},
+        options={"maxiter": steps},
     )
     log = start.log.copy()
     log[free] = result.x

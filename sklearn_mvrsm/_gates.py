@@ -28,6 +28,7 @@ BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 
 MAX_THRESHOLDS = 16  # of one integer's thermometer
+MAX_INTEGERS = 30  # more integers do not gate: what they would cost is not bounded
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,9 @@ class Gates:
 
     @property
     def count(self) -> int:
-        """Number of gating coordinates: the categories, then the integers."""
-        return self.domain.n_categorical + self.domain.n_integer
+        """Number of gating coordinates: the categories, then the integers if few."""
+        integers = self.domain.n_integer
+        return self.domain.n_categorical + integers * (integers <= MAX_INTEGERS)
 
     @cached_property
     def _weights(self) -> FloatArray:

@@ -34,7 +34,8 @@ ITERATIONS = 20  # of L-BFGS from the incumbent
 SWEEP_ITERATIONS = 10  # of L-BFGS after a change of category
 SWEEPS = 3
 SWEEP_BEST = 6  # changes of category that are re-optimised
-CANDIDATES = 300
+CANDIDATES = 200  # near the best points
+ANYWHERE = 50  # candidates drawn from the whole space
 PARENTS = 5  # best points that candidates are grown from
 REFINEMENTS = 2  # rounds of smaller changes to the ten best candidates
 WIDEST, WIDTH, NARROWEST = 0.4, 0.2, 0.0025  # of a coordinate step
@@ -264,9 +265,9 @@ class MvrsmMethod:
         chance = self._chance()
         best = float(scaled.min())
         region, width = self.region, self._width
-        points = _novel(
-            neighbours(region, parents, CANDIDATES, width, chance, rng), seen
-        )
+        near = neighbours(region, parents, CANDIDATES, width, chance, rng)
+        anywhere = region.canonical(region.domain.sample(rng, ANYWHERE))
+        points = _novel(np.concatenate([near, anywhere]), seen)
         scores = self._score(points, best)
         for _ in range(REFINEMENTS):
             if not len(points):

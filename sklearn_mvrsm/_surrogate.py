@@ -47,6 +47,7 @@ FORGET = 0.1  # share forgotten at a time
 LEARN_ROWS = 250  # observations the prior is learnt from
 POWERS = (0.0, 0.5, 1.0)  # of the relevance, the likelihood chooses
 RELEVANCE_LIMIT = 8.0  # a coordinate's scale lies in 1/8 .. 8
+TRUSTED_FROM = 50  # observations at which relevance counts by half
 LEARN_FROM = 8  # fewer observations say nothing about the prior
 
 
@@ -91,6 +92,7 @@ class Surrogate:
         self.prior = Prior.default()
         self.relevance: FloatArray = np.ones(domain.d)
         self._log_variance: FloatArray | None = None
+        self._learnt = False
         self._design = _design(domain, seed, self.relevance)
         self._clear(0)
 
@@ -255,13 +257,16 @@ class Surrogate:
     def _learn(self, points: FloatArray, active: BoolArray, y: FloatArray) -> None:
         full = self._learn_relevance(points, active, y)
         best = np.inf
-        start = self.prior
+        start, steps = self.prior, 6 if self._learnt else 15
+        self._learnt = True
         for power in POWERS:
             relevance = full**power
             design = _design(self.domain, self.seed, relevance)
             z = design.gates.features(points, active)
             similarity = z @ z.T if design.gates.count else None
-            prior, loss = learn_prior(_grams(design, points), similarity, y, start)
+            prior, loss = learn_prior(
+                _grams(design, points), similarity, y, start, steps
+            )
             if loss < best:
                 best = loss
                 self.prior, self.relevance, self._design = prior, relevance, design
@@ -278,9 +283,10 @@ class Surrogate:
         start, steps = self._log_variance, 10
         if start is None:
             start, steps = np.full(d, np.log(0.5 / max(d, 1))), 30
-        ranks = _standardised(np.argsort(np.argsort(y)).astype(np.float64))
-        self._log_variance = learn_relevance(features, group, ranks, start, steps)
-        scale = np.exp(0.5 * (self._log_variance - self._log_variance.mean()))
+        self._log_variance = learn_relevance(features, group, y, start, steps)
+        away = self._log_variance - self._log_variance.mean()
+        # from few points, relevance is shrunk towards equal
+        scale = np.exp(0.5 * away * len(y) / (len(y) + TRUSTED_FROM))
         return np.asarray(np.clip(scale, 1.0 / RELEVANCE_LIMIT, RELEVANCE_LIMIT))
 
 
