@@ -224,7 +224,8 @@ class MVRSMOptimizer:
         Raises
         ------
         SpaceExhaustedError
-            When every configuration has been proposed.
+            When every configuration has been proposed; never with
+            ``method="paper"``, which can repeat.
         InfeasibleSpaceError
             When almost nothing satisfies the constraints.
         """
@@ -321,33 +322,37 @@ class MVRSMOptimizer:
         )
 
     def _propose(self) -> FloatArray:
+        if not self._may_repeat and len(self._seen) >= self.space.cardinality:
+            raise self._exhausted()
         history = self._history()
         finite = history.values[np.isfinite(history.values)]
         known = len(history.values) + len(history.pending)
         if known < self.n_initial_points:
             point = np.asarray(self._design[known])
-        elif len(finite) == 0 or np.ptp(finite) == 0.0:
+        elif len(finite) == 0 or finite.min() == finite.max():
             # while all values seen are equal the surrogate is flat
-            return self._novel_point()
+            return self._random_point()
         else:
             point = self._method.propose(history, self._rng)
         new = self._may_repeat or point.tobytes() not in self._seen
         if new and self.space.feasible(point):
             return point
-        return self._novel_point()
+        return self._random_point()
 
-    def _novel_point(self) -> FloatArray:
-        """Draw a feasible configuration that was never proposed."""
-        if len(self._seen) < self.space.cardinality:
-            for _ in range(NOVEL_TRIES):
-                point = self.space.sample_point(self._rng)
-                if point.tobytes() not in self._seen:
+    def _random_point(self) -> FloatArray:
+        """Draw a feasible configuration, a new one unless it may repeat."""
+        for _ in range(NOVEL_TRIES):
+            point = self.space.sample_point(self._rng)
+            if self._may_repeat or point.tobytes() not in self._seen:
+                return point
+        if math.isfinite(self.space.cardinality):
+            for point in self.space.grid():
+                if point.tobytes() not in self._seen and self.space.feasible(point):
                     return point
-            if math.isfinite(self.space.cardinality):
-                for point in self.space.grid():
-                    if point.tobytes() not in self._seen and self.space.feasible(point):
-                        return point
-        raise SpaceExhaustedError(
+        raise self._exhausted()
+
+    def _exhausted(self) -> SpaceExhaustedError:
+        return SpaceExhaustedError(
             f"All {len(self._seen)} configurations of the space have been proposed."
         )
 
