@@ -72,8 +72,8 @@ class MvrsmMethod:
 
     def observe(self, point: FloatArray, value: float) -> None:
         """Take note of whether the step that proposed ``point`` improved."""
-        better = value < self._best
-        self._best = min(self._best, value) if math.isfinite(value) else self._best
+        better = math.isfinite(value) and value < self._best
+        self._best = value if better else self._best
         kind = self._kind.pop(point.tobytes(), None)
         if kind is None:
             return
@@ -122,6 +122,9 @@ class MvrsmMethod:
             kind = COORDINATE
             point = self._coordinate_step(points, scaled, history.seen, rng)
         self.surrogate.truncate(len(self._rows))
+        # proposals that were not taken are never told
+        waiting = {row.tobytes() for row in history.pending}
+        self._kind = {key: k for key, k in self._kind.items() if key in waiting}
         self._kind[point.tobytes()] = kind
         return point
 
@@ -154,7 +157,7 @@ class MvrsmMethod:
             for part in np.array_split(points, len(points) // PREDICT_ROWS + 1)
         ]
         value, deviation = (np.concatenate(each) for each in zip(*parts, strict=True))
-        scale = float(values.std()) or 1.0
+        scale = _deviation(values)
         return values.min() + scale * value, scale * deviation
 
     def _refresh(self, history: History) -> None:
@@ -319,5 +322,10 @@ def _novel(points: FloatArray, seen: Set[bytes]) -> FloatArray:
 
 def _scaled(values: FloatArray) -> FloatArray:
     """Shift by the best value, divide by the standard deviation, afresh each step."""
-    deviation = float(values.std())
-    return np.asarray((values - values.min()) / (deviation or 1.0))
+    return np.asarray((values - values.min()) / _deviation(values))
+
+
+def _deviation(values: FloatArray) -> float:
+    """Standard deviation, 1 if there is none; squares must not overflow or vanish."""
+    width = float(np.ptp(values)) or 1.0
+    return width * float(((values - values.min()) / width).std()) or 1.0

@@ -300,7 +300,8 @@ def _grams(design: _Design, points: FloatArray) -> FloatArray:
 
 
 def _standardised(y: FloatArray) -> FloatArray:
-    return np.asarray((y - y.mean()) / max(float(y.std()), 1e-300))
+    y = (y - y.min()) / (float(np.ptp(y)) or 1.0)  # squares neither overflow nor vanish
+    return np.asarray((y - y.mean()) / (float(y.std()) or 1.0))
 
 
 def _informative(y: FloatArray) -> IntArray:
