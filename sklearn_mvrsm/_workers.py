@@ -16,14 +16,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
-from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import Pipe
 from typing import Any, Self
 
 from sklearn_mvrsm._outcomes import (
-    Died,
     Event,
     Outcome,
     OutOfMemory,
@@ -31,10 +29,10 @@ from sklearn_mvrsm._outcomes import (
     Returned,
     TimedOut,
     attempt,
-    describe,
     memory_limit_problem,
 )
-from sklearn_mvrsm._process import Answer, WorkerProcess, decode, encode_task
+from sklearn_mvrsm._process import WorkerProcess, decode, encode_task
+from sklearn_mvrsm._runs import Run, Task
 
 _MAX_FRESH_DEATHS = 2
 """So many processes in a row that die before their first task end the pool."""
@@ -43,42 +41,22 @@ _MAX_PAUSE = 1.0
 """Seconds between looks at the workers, where nothing is reported."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Task:
-    task_id: Hashable
-    blob: bytes
-    timeout: float | None
-
-
-@dataclass(eq=False)
-class _Run:
-    """A task on a worker."""
-
-    task: _Task
-    slot: "_Slot"
-    worker: WorkerProcess
-    started: float
-    deadline: float | None
-    future: "Future[Answer]"
-    finished: float = 0.0
-
-
 @dataclass(eq=False)
 class _Slot:
     index: int
     worker: WorkerProcess
-    run: _Run | None = None
+    run: Run | None = None
 
 
 @dataclass(frozen=True)
 class _Refusal:
     """A task that cannot be sent to a process."""
 
-    task: _Task
+    task: Task
     outcome: Raised | OutOfMemory
 
 
-_Note = _Run | _Refusal | WorkerProcess
+_Note = Run | _Refusal | WorkerProcess
 
 
 class WorkerPool:
@@ -129,8 +107,8 @@ class WorkerPool:
         self._spare_wanted = memory_limit is not None
         self._start_seconds = 0.0
         self._fresh_deaths = 0
-        self._queue: deque[_Task] = deque()
-        self._open: dict[Hashable, _Task] = {}  # tasks whose event is still owed
+        self._queue: deque[Task] = deque()
+        self._open: dict[Hashable, Task] = {}  # tasks whose event is still owed
         self._lock = threading.RLock()
         self._notes: queue.SimpleQueue[_Note] = queue.SimpleQueue()
         self._closed = False
@@ -174,7 +152,7 @@ class WorkerPool:
             raise ValueError(f"task {task_id!r} is under way already")
         encoded = attempt(encode_task, (fn, args))
         blob = encoded.value if isinstance(encoded, Returned) else b""
-        self._open[task_id] = task = _Task(task_id, blob, timeout)
+        self._open[task_id] = task = Task(task_id, blob, timeout)
         if not isinstance(encoded, Returned):
             self._notes.put(_Refusal(task, encoded))
             return
@@ -288,21 +266,21 @@ class WorkerPool:
                 return False
             now = time.monotonic()
             deadline = None if task.timeout is None else now + task.timeout
-            slot.run = run = _Run(task, slot, slot.worker, now, deadline, future)
-        future.add_done_callback(lambda _: self._on_done(run))
+            slot.run = run = Run(task, slot.worker, slot.index, now, deadline, future)
+        future.add_done_callback(lambda _: self._on_done(slot, run))
         return True
 
-    def _on_done(self, run: _Run) -> None:
+    def _on_done(self, slot: _Slot, run: Run) -> None:
         """Note a finished run; in the executor's thread."""
         run.finished = time.monotonic()
         if self._closed:
             return
         with self._lock:
-            if run.slot.run is not run:
+            if slot.run is not run:
                 return  # killed by the caller's thread
-            if _is_healthy(run):
-                run.slot.run = None
-                self._launch(run.slot)
+            if run.is_healthy():
+                slot.run = None
+                self._launch(slot)
             self._notes.put(run)
 
     def _stop_late_run(self) -> Event | None:
@@ -342,21 +320,22 @@ class WorkerPool:
             now = time.monotonic()
             del self._open[note.task.task_id]
             return Event(note.task.task_id, note.outcome, None, now, now)
-        outcome = _outcome(note)
-        if note.slot.run is note:  # not healthy: still on its slot
-            note.slot.run = None
-            if isinstance(note.future.exception(), BrokenProcessPool):
-                self._replace(note.slot)
+        outcome = note.outcome()
+        slot = self._slots[note.slot]
+        if slot.run is note:  # not healthy: still on its slot
+            slot.run = None
+            if note.worker_died():
+                self._replace(slot)
         if not self._is_open(note.task):
             return None
         return self._event(note, outcome, note.finished)
 
-    def _is_open(self, task: _Task) -> bool:
+    def _is_open(self, task: Task) -> bool:
         return self._open.get(task.task_id) is task
 
-    def _event(self, run: _Run, outcome: Outcome, finished: float) -> Event:
+    def _event(self, run: Run, outcome: Outcome, finished: float) -> Event:
         del self._open[run.task.task_id]
-        return Event(run.task.task_id, outcome, run.slot.index, run.started, finished)
+        return Event(run.task.task_id, outcome, run.slot, run.started, finished)
 
     def _pause(self, give_up: float | None) -> float:
         """Seconds until there is something to do without being told."""
@@ -417,42 +396,3 @@ class WorkerPool:
 
 def _nothing() -> None:
     """Set nothing up."""
-
-
-def _is_healthy(run: _Run) -> bool:
-    """Whether the worker may go on with another task without anybody's consent.
-
-    After other outcomes the caller may want to drop tasks that wait.
-    """
-    if run.future.exception() is not None:
-        return False
-    answer = run.future.result()
-    late = run.task.timeout is not None and answer.elapsed > run.task.timeout
-    return not late and not isinstance(answer.outcome, OutOfMemory)
-
-
-def _outcome(run: _Run) -> Outcome:
-    """Say what became of a run that ended by itself."""
-    error = run.future.exception()
-    limit = run.task.timeout
-    if isinstance(error, BrokenProcessPool):
-        elapsed = run.finished - run.started
-        if limit is not None and elapsed >= limit:  # ended itself: nobody came
-            return TimedOut(limit, elapsed)
-        return _cause_of_death(run.worker)
-    if error is not None:
-        return describe(error)
-    answer = run.future.result()
-    if limit is not None and answer.elapsed > limit:
-        return TimedOut(limit, answer.elapsed)
-    return decode(answer)
-
-
-def _cause_of_death(worker: WorkerProcess) -> Died | OutOfMemory:
-    reason = worker.how_it_ended()
-    if reason == "signal SIGKILL":
-        return OutOfMemory(
-            "the worker was killed with SIGKILL by somebody else, probably by the "
-            "system because memory ran out"
-        )
-    return Died(f"the worker died with {reason}")

@@ -16,6 +16,10 @@ class UnpicklableError(Exception):
         super().__init__("one argument kept of two")
 
 
+class OwnError(Exception):
+    """One of the user's own."""
+
+
 class UnreadableError(Exception):
     """Its message cannot be made."""
 
@@ -66,6 +70,10 @@ def system_exit():
 
 def unpicklable_error():
     raise UnpicklableError(1, 2)
+
+
+def own_error():
+    raise OwnError("why", 3)
 
 
 def memory_error():

@@ -31,8 +31,22 @@ INTERNAL = {
     "_space": {"_domain", "_parameters"},
     "_optimizer": ARRAYS | NAMES,
     "_sklearn_compat": set(),
-    "_workers": {"_sklearn_compat"},
-    "_evaluation": {"_workers", "_sklearn_compat"},
+    "_outcomes": set(),
+    "_process": {"_outcomes", "_sklearn_compat"},
+    "_runs": {"_outcomes", "_process"},
+    "_workers": {"_outcomes", "_process", "_runs"},
+    "_inline": {"_outcomes"},
+    "_payload": {"_sklearn_compat"},
+    "_surroundings": set(),
+    "_fold": {"_outcomes", "_sklearn_compat"},
+    "_evaluation": {
+        "_fold",
+        "_inline",
+        "_outcomes",
+        "_payload",
+        "_surroundings",
+        "_workers",
+    },
     "_results": {"_evaluation"},
     "_journal": {"_evaluation"},
     "_search": {
@@ -61,8 +75,15 @@ DEPENDENCIES = {
     "_space": {"numpy", "scipy"},
     "_optimizer": {"numpy", "scipy"},
     "_sklearn_compat": {"sklearn", "joblib", "loky", "numpy"},
+    "_outcomes": set(),
+    "_process": set(),
+    "_runs": set(),
     "_workers": set(),
-    "_evaluation": {"numpy", "sklearn", "joblib"},
+    "_inline": set(),
+    "_payload": set(),
+    "_surroundings": {"sklearn", "joblib"},
+    "_fold": {"sklearn"},
+    "_evaluation": {"joblib"},
     "_results": {"numpy", "scipy"},
     "_journal": {"numpy"},
     "_search": {"numpy", "sklearn", "joblib"},
@@ -76,7 +97,10 @@ NO_CLOCKS_NO_PROCESSES = frozenset(
 # Module -> parts of the stdlib and of its dependencies that it must not know.
 FORBIDDEN = {
     **dict.fromkeys(CORE, NO_CLOCKS_NO_PROCESSES),
-    "_workers": {"numpy", "scipy", "sklearn"},
+    **{
+        name: {"numpy", "scipy", "sklearn"}
+        for name in ("_outcomes", "_process", "_runs", "_workers", "_inline")
+    },
     "_results": {"time", "signal", "multiprocessing", "subprocess", "threading"},
     "_search": {"numpy.linalg", "scipy.linalg", "signal", "multiprocessing"},
 }

@@ -10,17 +10,13 @@ import time
 from multiprocessing import Pipe
 
 import pytest
-from estimators import UnpicklableError
+from estimators import OwnError, UnpicklableError
 
 from sklearn_mvrsm import _process
 from sklearn_mvrsm._outcomes import OutOfMemory, Raised, Returned
 from sklearn_mvrsm._process import decode, encode_task, run_encoded, set_up
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="process groups")
-
-
-class OwnError(Exception):
-    pass
 
 
 def raise_(error):

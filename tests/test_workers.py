@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 from estimators import (
+    OwnError,
     UnpicklableError,
     exit_code,
     failing_setup,
@@ -79,10 +80,6 @@ def ran_before(pool, ready=2):
 
 def raise_(error):
     raise error
-
-
-class OwnError(Exception):
-    pass
 
 
 # ------------------------------------------------------------------ tasks that end
