@@ -110,17 +110,18 @@ class MvrsmMethod:
         """
         self._refresh(history)
         points = history.points[self._rows]
-        scaled = _scaled(penalised(history.values[self._rows]))
-        self.surrogate.solve(scaled)
+        values = penalised(history.values[self._rows])
+        self.surrogate.solve(values)
         if len(history.pending):
-            self._imagine(history.pending, scaled)
+            pending = history.pending
+            self.surrogate.imagine(pending, self.region.active(pending))
         rate = self._improved / self._tried
         chance = np.clip(rate[MODEL] / max(rate.sum(), 1e-12), FLOOR, 1.0 - FLOOR)
         if rng.random() < chance:
-            kind, point = MODEL, self._model_step(points, scaled, rng)
+            kind, point = MODEL, self._model_step(points, values, rng)
         else:
             kind = COORDINATE
-            point = self._coordinate_step(points, scaled, history.seen, rng)
+            point = self._coordinate_step(points, values, history.seen, rng)
         self.surrogate.truncate(len(self._rows))
         # proposals that were not taken are never told
         waiting = {row.tobytes() for row in history.pending}
@@ -151,14 +152,13 @@ class MvrsmMethod:
         told, values = history.points[rows], values[rows]
         surrogate = Surrogate(self.region.domain, self.surrogate.seed)
         surrogate.learn(told, self.region.active(told), values)
-        surrogate.solve(_scaled(values))
+        surrogate.solve(values)
         parts = [
             surrogate.predict_with_deviation(part, self.region.active(part))
             for part in np.array_split(points, len(points) // PREDICT_ROWS + 1)
         ]
         value, deviation = (np.concatenate(each) for each in zip(*parts, strict=True))
-        scale = _deviation(values)
-        return values.min() + scale * value, scale * deviation
+        return surrogate.output.invert(value, deviation)
 
     def _refresh(self, history: History) -> None:
         """Bring the surrogate up to date, at a bounded cost."""
@@ -180,17 +180,10 @@ class MvrsmMethod:
         """Drop the old and bad: those with the worst sum of ranks in value and age."""
         self._rows = _memorable(np.array(self._rows), values).tolist()
 
-    def _imagine(self, pending: FloatArray, told: FloatArray) -> None:
-        """Let pending points stand at their predicted values."""
-        active = self.region.active(pending)
-        guesses = self.surrogate.predict(pending, active)
-        self.surrogate.append(pending, active)
-        self.surrogate.solve(np.concatenate([told, guesses]))
-
     def _model_step(
-        self, points: FloatArray, scaled: FloatArray, rng: np.random.Generator
+        self, points: FloatArray, values: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
-        ties = np.flatnonzero(scaled <= scaled.min())
+        ties = np.flatnonzero(values <= values.min())
         point = points[rng.choice(ties)]
         point, value = self._descend(point, ITERATIONS)
         for _ in range(SWEEPS if self.region.domain.n_categorical else 0):
@@ -260,18 +253,17 @@ class MvrsmMethod:
     def _coordinate_step(
         self,
         points: FloatArray,
-        scaled: FloatArray,
+        values: FloatArray,
         seen: Set[bytes],
         rng: np.random.Generator,
     ) -> FloatArray:
-        parents = points[np.argsort(scaled, kind="stable")[:PARENTS]]
+        parents = points[np.argsort(values, kind="stable")[:PARENTS]]
         chance = self._chance()
-        best = float(scaled.min())
         region, width = self.region, self._width
         near = neighbours(region, parents, CANDIDATES, width, chance, rng)
         anywhere = region.canonical(region.domain.sample(rng, ANYWHERE))
         points = _novel(np.concatenate([near, anywhere]), seen)
-        scores = self._score(points, best)
+        scores = self._score(points)
         for _ in range(REFINEMENTS):
             if not len(points):
                 break
@@ -280,7 +272,7 @@ class MvrsmMethod:
             closer = neighbours(region, points[top], 100, 0.3 * width, fewer, rng)
             closer = _novel(closer, seen)
             points = np.concatenate([points[top], closer])
-            scores = np.concatenate([scores[top], self._score(closer, best)])
+            scores = np.concatenate([scores[top], self._score(closer)])
         if not len(points):
             return region.canonical(region.domain.sample(rng))
         order = np.argsort(-scores, kind="stable")
@@ -298,12 +290,13 @@ class MvrsmMethod:
         scaled = chance * relevance / relevance.mean()
         return np.asarray(np.clip(scaled, 0.25 * chance, 1.0))
 
-    def _score(self, points: FloatArray, best: float) -> FloatArray:
+    def _score(self, points: FloatArray) -> FloatArray:
         if not len(points):
             return np.zeros(0)
         active = self.region.active(points)
         value, deviation = self.surrogate.predict_with_deviation(points, active)
-        return log_expected_improvement(value, deviation, best)
+        # the best value is mapped to 0
+        return log_expected_improvement(value, deviation, 0.0)
 
 
 def _memorable(rows: IntArray, values: FloatArray) -> IntArray:
@@ -318,14 +311,3 @@ def _novel(points: FloatArray, seen: Set[bytes]) -> FloatArray:
     """Leave out repetitions, of each other and of what is known."""
     keys = {row.tobytes(): i for i, row in enumerate(points)}
     return points[sorted(i for key, i in keys.items() if key not in seen)]
-
-
-def _scaled(values: FloatArray) -> FloatArray:
-    """Shift by the best value, divide by the standard deviation, afresh each step."""
-    return np.asarray((values - values.min()) / _deviation(values))
-
-
-def _deviation(values: FloatArray) -> float:
-    """Standard deviation, 1 if there is none; squares must not overflow or vanish."""
-    width = float(np.ptp(values)) or 1.0
-    return width * float(((values - values.min()) / width).std()) or 1.0

@@ -35,6 +35,7 @@ from sklearn_mvrsm._evidence import (
     learn_relevance,
 )
 from sklearn_mvrsm._gates import Gates
+from sklearn_mvrsm._output import Output, choose_strength
 
 __all__ = ["Surrogate"]
 
@@ -93,6 +94,8 @@ class Surrogate:
         self.relevance: FloatArray = np.ones(domain.d)
         self._log_variance: FloatArray | None = None
         self._learnt = False
+        self._strength = 0.0
+        self.output = Output(0.0, 1.0, 0.0)
         self._design = _design(domain, seed, self.relevance)
         self._clear(0)
 
@@ -109,6 +112,7 @@ class Surrogate:
         self._z = np.empty((rows, width))
         self._lower = np.zeros((rows, rows))
         self.alpha: FloatArray = np.zeros(0)
+        self._told: FloatArray = np.zeros(0)
         self.mean, self.amplitude = 0.0, 1.0
 
     # --- observations -------------------------------------------------------
@@ -173,8 +177,19 @@ class Surrogate:
 
     # --- solving and predicting ---------------------------------------------
 
-    def solve(self, y: FloatArray) -> None:
-        """Fit the weights to ``y``, shape ``(n,)``."""
+    def solve(self, values: FloatArray) -> None:
+        """Fit the weights to values of the objective, shape ``(n,)``."""
+        self.output = Output.of(values, self._strength)
+        self._solve(self.output.apply(values))
+
+    def imagine(self, points: FloatArray, active: BoolArray) -> None:
+        """Append points that stand at their predicted values until truncated."""
+        told = np.concatenate([self._told, self.predict(points, active)])
+        self.append(points, active)
+        self._solve(told)
+
+    def _solve(self, y: FloatArray) -> None:
+        self._told = y
         factor = (self._lower[: self.n, : self.n], True)
         both = cho_solve(
             factor, np.column_stack([y, np.ones(self.n)]), check_finite=False
@@ -238,20 +253,23 @@ class Surrogate:
 
     # --- learning the prior -------------------------------------------------
 
-    def learn(self, points: FloatArray, active: BoolArray, y: FloatArray) -> None:
+    def learn(self, points: FloatArray, active: BoolArray, values: FloatArray) -> None:
         """Set relevance and prior from the data, then build everything anew.
 
         Parameters
         ----------
         points : ndarray of shape (n, d)
         active : ndarray of bool of shape (n, d)
-        y : ndarray of shape (n,)
-            Observations; their scale does not matter.
+        values : ndarray of shape (n,)
+            Of the objective; their scale does not matter.
         """
-        if len(y) >= LEARN_FROM:
-            rows = _informative(y)
-            self._learn(points[rows], active[rows], _standardised(y[rows]))
-        self._clear(max(2 * len(y), 32))
+        if len(values) >= LEARN_FROM and np.ptp(values) > 0.0:
+            rows = _informative(values)
+            points_, active_, values_ = points[rows], active[rows], values[rows]
+            output = Output.of(values, self._strength)
+            self._learn(points_, active_, _standardised(output.apply(values_)))
+            self._learn_output(points_, active_, values_)
+        self._clear(max(2 * len(values), 32))
         self.append(points, active)
 
     def _learn(self, points: FloatArray, active: BoolArray, y: FloatArray) -> None:
@@ -270,6 +288,15 @@ class Surrogate:
             if loss < best:
                 best = loss
                 self.prior, self.relevance, self._design = prior, relevance, design
+
+    def _learn_output(
+        self, points: FloatArray, active: BoolArray, values: FloatArray
+    ) -> None:
+        phi, z = self._features(points, active)
+        covariance = self._covariance(phi, z, phi, z)
+        covariance[np.diag_indices(len(values))] += self.prior.noise
+        lower = _safe_cholesky(covariance, self.prior.noise)
+        self._strength = choose_strength(values, lower)
 
     def _learn_relevance(
         self, points: FloatArray, active: BoolArray, y: FloatArray
