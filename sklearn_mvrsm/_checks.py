@@ -104,7 +104,7 @@ def _refusal(estimator: Any, params: Mapping[str, Any]) -> Exception | None:
 
 def _culprit(estimator: Any, params: Mapping[str, Any]) -> str:
     """Name of the parameter without which the others can be set, else the first bad."""
-    for name in params:
+    for name in sorted(params, key=lambda name: -name.count("__")):
         rest = {other: value for other, value in params.items() if other != name}
         if _refusal(estimator, rest) is None:
             return name
