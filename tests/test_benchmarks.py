@@ -296,6 +296,22 @@ def test_booster_arguments_undo_the_stored_logarithms():
     assert "sketch_eps" not in arguments
 
 
+def test_booster_arguments_leave_out_what_xgboost_refuses():
+    common = {"xg_alpha": 0.0, "xg_lambda": 0.0, "xg_num_round": 1}
+    exact = booster_arguments(
+        common | {"xg_booster": 2, "xg_tree_method": 1, "xg_colsample_bynode": 0.5}
+    )
+    assert exact["tree_method"] == "exact"
+    assert "colsample_bynode" not in exact
+    selectors = [
+        booster_arguments(
+            common | {"xg_booster": 0, "xg_updater": 0, "xg_feature_selector": k}
+        )["feature_selector"]
+        for k in range(5)
+    ]
+    assert selectors == ["cyclic", "shuffle", "cyclic", "cyclic", "cyclic"]
+
+
 def steel_table(path):
     rng = np.random.default_rng(0)
     with path.open("w", newline="") as file:

@@ -34,6 +34,7 @@ LIBRARIES = (
     "xgboost",
 )
 NORMS = ("l1", "l2", "max")
+SHOTGUN_SELECTORS = ("cyclic", "shuffle")
 CHOICES = {
     "xg_booster": ("gblinear", "dart", "gbtree"),
     "xg_tree_method": ("auto", "exact", "approx", "hist"),
@@ -121,7 +122,11 @@ def preprocessing(params: Mapping[str, Any]) -> Any:
 def booster_arguments(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of ``XGBClassifier`` for the active parameters.
 
-    The sketch's precision is left out: XGBoost no longer has it.
+    Current XGBoost differs from the version of the published runs (1.2), so what it
+    refuses is left out: the sketch's precision; sampling columns by node in the
+    exact method; orders of features in the shotgun updater but cyclic and shuffled.
+    Boosting starts from equal classes, as it did then: from their frequencies, few
+    or small steps would end at the majority class.
     """
     arguments: dict[str, Any] = {}
     for name, value in params.items():
@@ -132,6 +137,14 @@ def booster_arguments(params: Mapping[str, Any]) -> dict[str, Any]:
     arguments["n_estimators"] = arguments.pop("num_round")
     arguments["reg_alpha"] = max(0.0, math.exp(arguments.pop("alpha")) - 1e-4)
     arguments["reg_lambda"] = math.exp(arguments.pop("lambda"))
+    arguments["base_score"] = 0.5
+    if arguments.get("tree_method") == "exact":
+        arguments.pop("colsample_bynode", None)
+    if (
+        arguments.get("updater") == "shotgun"
+        and arguments["feature_selector"] not in SHOTGUN_SELECTORS
+    ):
+        arguments["feature_selector"] = SHOTGUN_SELECTORS[0]
     if "learning_rate" in arguments:
         rate = math.exp(arguments["learning_rate"]) - 1e-4
         arguments["learning_rate"] = max(0.0, rate)
