@@ -76,7 +76,7 @@ class Prior:
 
 _GATE, _LINEAR, _LOCAL, _SHARPNESS, _NOISE = range(KINDS, KINDS + 5)
 _CENTRE = np.log([1.0] * KINDS + [1.0, 0.3, 0.3, 3.0, 1e-3])
-_SPREAD = np.array([2.0] * KINDS + [2.0, 2.0, 2.0, 1.0, 3.0])
+_SPREAD = np.array([1.5] * KINDS + [1.0, 1.5, 1.5, 0.7, 2.0])
 _BOUNDS = [(-12.0, 12.0)] * (KINDS + 4) + [(np.log(1e-8), 1.0)]
 _REFUSED = 1e10  # returned where the covariance is numerically singular
 

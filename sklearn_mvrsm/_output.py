@@ -22,7 +22,7 @@ __all__ = ["STRENGTHS", "Output", "choose_strength"]
 
 FloatArray = npt.NDArray[np.float64]
 
-STRENGTHS = (0.0, 1.0, 4.0, 16.0, 64.0)
+STRENGTHS = (0.0, 1.0, 4.0)
 
 
 @dataclass(frozen=True)
