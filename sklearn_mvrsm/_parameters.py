@@ -14,6 +14,7 @@ comes back as it went in, although ``exp(log(0.1)) != 0.1`` in floating point.
 import math
 import numbers
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeGuard
@@ -268,7 +269,7 @@ class Integer(Countable):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Choice(Countable):
-    values: tuple[Any, ...]
+    values: Sequence[Any] | npt.NDArray[Any]  # kept as a tuple
 
     def __post_init__(self) -> None:
         self._store(values=_items(type(self).__name__, self.values))

@@ -95,10 +95,10 @@ def _variable(name: str, parameter: Any) -> Variable:
             return Variable(name, "integer", low, high, log, (), conditions)
         case Categorical(values=values):
             last = len(values) - 1
-            return Variable(name, "category", 0, last, False, values, conditions)
+            return Variable(name, "category", 0, last, False, tuple(values), conditions)
         case Ordinal(values=values):
             last = len(values) - 1
-            return Variable(name, "integer", 0, last, False, values, conditions)
+            return Variable(name, "integer", 0, last, False, tuple(values), conditions)
     raise TypeError(f"parameter {name!r} is not understood: {parameter!r}")
 
 
