@@ -295,7 +295,9 @@ def _in_units(
 ) -> _Direction:
     touched = direction.vector != 0.0
     width = domain.span[touched].sum()
-    return direction.scaled(float(np.sqrt(np.mean(relevance[touched] ** 2)) / width))
+    factor = np.sqrt(np.mean(relevance[touched] ** 2)) / width
+    # few digits, so that products with integers are exact and kinks exactly on them
+    return direction.scaled(float(np.float32(factor)))
 
 
 def _span_vectors(
