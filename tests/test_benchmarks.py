@@ -402,14 +402,14 @@ def test_noise_and_initial_points_depend_on_the_seed_alone():
 @pytest.mark.parametrize("name", method_names())
 def test_methods_give_values_from_the_shared_initial_points(name):
     problem = conditional_problem()
-    meter = Meter(problem, 6, 3)
+    meter = Meter(problem, 3, 3)
     try:
-        values = get_method(name)(meter, 6, 3)
+        values = get_method(name)(meter, 3, 3)
     except MissingLibraryError as error:
         pytest.skip(str(error))
     expected = [problem.evaluate(p) for p in problem.initial_points(3)]
     assert list(values[:5]) == pytest.approx(expected)
-    assert len(values) == 11
+    assert len(values) == 8
     assert list(values) == meter.values
 
 

@@ -1,5 +1,6 @@
 """Peers and other optional libraries, imported where they are used."""
 
+import warnings
 from importlib import import_module
 from typing import Any
 
@@ -19,7 +20,9 @@ def require(module: str, distribution: str) -> Any:
         Name to install.
     """
     try:
-        return import_module(module)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what the library itself imports
+            return import_module(module)
     except ImportError as error:
         raise MissingLibraryError(
             f"this benchmark needs {module!r}: pip install {distribution!r} ({error})"

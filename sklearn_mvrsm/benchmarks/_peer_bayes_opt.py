@@ -33,7 +33,7 @@ def rounding(problem: Meter, budget: int, seed: int) -> Sequence[float]:
             key: (float(f(v.low)), float(f(v.high)))
             for key, v, f in zip(keys, variables, scale, strict=True)
         },
-        acquisition_function=module.acquisition.UpperConfidenceBound(random_state=seed),
+        acquisition_function=module.acquisition.UpperConfidenceBound(),
         random_state=seed,
         verbose=0,
         allow_duplicate_points=True,

@@ -17,10 +17,7 @@ from sklearn_mvrsm.benchmarks._variables import Variable, variables_of
 
 def tpe(problem: Meter, budget: int, seed: int) -> Sequence[float]:
     """Search by the tree-structured Parzen estimator."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it imports pkg_resources
-        hyperopt = require("hyperopt", "hyperopt")
-        require("hyperopt.pyll", "setuptools<81")
+    hyperopt = require("hyperopt", "hyperopt")
     logging.getLogger("hyperopt").setLevel(logging.CRITICAL)
     variables = variables_of(problem.space)
     by_name = {v.name: v for v in variables}

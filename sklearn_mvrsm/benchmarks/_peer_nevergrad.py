@@ -18,9 +18,7 @@ from sklearn_mvrsm.benchmarks._variables import (
 
 def nevergrad(problem: Meter, budget: int, seed: int) -> Sequence[float]:
     """Search by NGOpt, which chooses among many methods by the budget and the space."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        module = require("nevergrad", "nevergrad")
+    module = require("nevergrad", "nevergrad")
     variables = variables_of(problem.space)
     rng = np.random.default_rng(seed)
     best: Params = {}
