@@ -49,6 +49,8 @@ LEARN_ROWS = 250  # observations the prior is learnt from
 POWERS = (0.0, 0.5, 1.0)  # of the relevance, the likelihood chooses
 RELEVANCE_LIMIT = 8.0  # a coordinate's scale lies in 1/8 .. 8
 TRUSTED_FROM = 50  # observations at which relevance counts by half
+WARP_FROM = 3  # observations a coordinate: fewer do not tell a warp from bad luck
+WARP_NOISE = 0.1  # share of variance left unexplained, above which nothing is warped
 LEARN_FROM = 8  # fewer observations say nothing about the prior
 
 
@@ -292,6 +294,10 @@ class Surrogate:
     def _learn_output(
         self, points: FloatArray, active: BoolArray, values: FloatArray
     ) -> None:
+        self._strength = 0.0
+        few = len(values) < WARP_FROM * self.domain.d
+        if few or self.prior.noise > WARP_NOISE:
+            return
         phi, z = self._features(points, active)
         covariance = self._covariance(phi, z, phi, z)
         covariance[np.diag_indices(len(values))] += self.prior.noise
