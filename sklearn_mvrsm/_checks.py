@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 
 from sklearn_mvrsm._base_parameter import Countable
 from sklearn_mvrsm._space import SearchSpace
@@ -42,6 +42,28 @@ def check_names(estimator: Any, space: SearchSpace) -> None:
                 f"Parameter {_culprit(estimator, params)!r} of the space cannot be set "
                 f"on {estimator!r}: {error}"
             ) from error
+
+
+def check_target(search: Any, y: Any) -> None:
+    """Refuse to fit a classifier or regressor without a target.
+
+    Parameters
+    ----------
+    search : MVRSMSearchCV
+        It is what its estimator is.
+    y : array-like or None
+        The target.
+
+    Raises
+    ------
+    ValueError
+        If there is none, and there must be one.
+    """
+    if y is None and (is_classifier(search) or is_regressor(search)):
+        raise ValueError(
+            f"{type(search).__name__} requires y to be passed, but the target y is "
+            f"None; {search.estimator!r} is a classifier or regressor"
+        )
 
 
 def warn_of_idle_slots(search: Any, n_slots: int) -> None:

@@ -68,6 +68,8 @@ class Judge:
         if fold.status != "ok" or fold.test_scores is None:
             return
         names = list(fold.test_scores)
+        if not names:
+            raise ValueError("scoring must return at least one metric, got {}")
         if self._names is None:
             self._names, self.multimetric = names, fold.multimetric
             if self.multimetric:

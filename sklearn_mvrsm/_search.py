@@ -8,20 +8,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state, indexable
+from sklearn.utils import indexable
 
 from sklearn_mvrsm._callbacks import TaskTree
-from sklearn_mvrsm._checks import check_names, warn_of_idle_slots
+from sklearn_mvrsm._checks import check_names, check_target, warn_of_idle_slots
 from sklearn_mvrsm._evaluation import Evaluator
 from sklearn_mvrsm._fit_log import FitLog
 from sklearn_mvrsm._fold import FitJob
 from sklearn_mvrsm._folds import FrozenFolds, draw
 from sklearn_mvrsm._judge import Judge
 from sklearn_mvrsm._loop import SearchLoop
-from sklearn_mvrsm._optimizer import MVRSMOptimizer
+from sklearn_mvrsm._proposals import make_optimizer
 from sklearn_mvrsm._results import (
     Candidate,
     any_score,
@@ -257,7 +257,7 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
             self.__dict__.pop(name, None)
         scorers, _ = self._get_scorers()
         X, y = indexable(X, y)
-        self._check_target(y)
+        check_target(self, y)
         params = check_method_params(X, params=params)
         routed = self._get_routed_params_for_fit(params)
         tree = TaskTree(self, X, y, params.get("sample_weight"))
@@ -274,7 +274,7 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
         )
         self.space_ = SearchSpace.from_any(self.param_space)
         check_names(job.estimator, self.space_)
-        self.optimizer_ = self._make_optimizer(self.space_)
+        self.optimizer_ = make_optimizer(self, self.space_)
         judge = Judge(self, scorers)
         self._search(job, judge, tree)
         if self.refit:
@@ -317,14 +317,6 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
         """Whether a fit that fails ends the search."""
         return isinstance(self.error_score, str)
 
-    def _check_target(self, y: Any) -> None:
-        """Refuse to fit a classifier or regressor without a target."""
-        if y is None and (is_classifier(self) or is_regressor(self)):
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is "
-                f"None; {self.estimator!r} is a classifier or regressor"
-            )
-
     def _draw_folds(self, X: Any, y: Any, split_params: dict[str, Any]) -> list[Any]:
         """Draw the folds, once, and set ``n_splits_`` and ``cv_``."""
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
@@ -332,32 +324,6 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
         self.n_splits_ = len(splits)
         self.cv_ = FrozenFolds(splits, num_samples(X))
         return splits
-
-    def _make_optimizer(self, space: SearchSpace) -> MVRSMOptimizer:
-        """Make what proposes candidates, and queue the initial points."""
-        n_initial = self.n_initial_points
-        if n_initial is not None and n_initial > self.n_iter:
-            warnings.warn(
-                f"'n_initial_points' must be at most 'n_iter', got {n_initial} with "
-                f"n_iter={self.n_iter}: all candidates will be random.",
-                UserWarning,
-                stacklevel=4,
-            )
-            n_initial = self.n_iter
-        random_state = check_random_state(self.random_state)
-        optimizer = MVRSMOptimizer(
-            space,
-            method=self.method,
-            n_initial_points=n_initial,
-            random_state=int(random_state.randint(np.iinfo(np.int32).max)),
-            n_iter=self.n_iter,
-        )
-        for k, params in enumerate(self.initial_points or ()):
-            try:
-                optimizer.enqueue(params)
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"initial_points[{k}]: {error}") from error
-        return optimizer
 
     def _search(self, job: FitJob, judge: Judge, tree: TaskTree) -> None:
         """Run the loop, and keep what it found, also when it is interrupted."""
@@ -418,7 +384,7 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
         """Warn once of all failures and non-finite scores; raise if nothing worked."""
         failures = describe_failures(candidates, self.error_score)
         if not any_score(candidates):
-            raise ValueError(failures or "scoring returned no scores")
+            raise ValueError(failures)
         if failures:
             warnings.warn(failures, FitFailedWarning, stacklevel=5)
         for part, means in non_finite_means(self.cv_results_).items():

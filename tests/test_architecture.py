@@ -52,6 +52,7 @@ LAYERS = {
     "search": (
         "_folds",
         "_checks",
+        "_proposals",
         "_judge",
         "_verbose",
         "_callbacks",
