@@ -175,8 +175,10 @@ def neighbours(
     active = region.active(chosen)
     change = (rng.random(chosen.shape) < chance) & active
     still = ~change.any(axis=1)
-    lottery = rng.random(chosen.shape) ** (1.0 / np.maximum(chance, 1e-9)) * active
-    change[still, lottery[still].argmax(axis=1)] = True
+    # who would be first, had each its chance per unit of time
+    wait = rng.standard_exponential(chosen.shape) / np.maximum(chance, 1e-9)
+    wait[~active] = np.inf
+    change[still, wait[still].argmin(axis=1)] = True
     stepped = _steps(region.domain, chosen, width, rng)
     return redraw(region, np.where(change, stepped, chosen), active, rng)
 
