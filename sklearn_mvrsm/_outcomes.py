@@ -16,10 +16,12 @@ from typing import Any
 _PACKAGE = os.path.dirname(__file__)
 _MEMORY_PHRASES = (
     "bad_alloc",
+    "bad_malloc",
     "bad allocation",
     "out of memory",
     "cannot allocate memory",
     "unable to allocate",
+    "failed to allocate",
 )
 
 

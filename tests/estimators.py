@@ -55,7 +55,9 @@ class Misbehaving(Constant):
 
     def fit(self, X, y, sample_weight=None):
         super().fit(X, y)
-        if self.fault is not None:
+        if self.fault == "stuck_nested":
+            stuck_nested(self.folder)
+        elif self.fault is not None:
             globals()[self.fault]()
         return self
 
@@ -120,11 +122,18 @@ def stuck_svc():
     SVC(kernel="linear", C=1e6, max_iter=-1).fit(X, y)
 
 
-def stuck_nested():
-    """A fit that waits for two processes of its own."""
+def stuck_nested(folder):
+    """Wait for two processes of one's own, which note themselves in ``folder``."""
     from joblib import Parallel, delayed
 
-    Parallel(n_jobs=2)(delayed(time.sleep)(120) for _ in range(2))
+    def note_and_wait():  # pickled by value: its processes need not import this module
+        import os
+        import time
+
+        open(os.path.join(folder, f"nested-{os.getpid()}"), "w").close()
+        time.sleep(120)
+
+    Parallel(n_jobs=2)(delayed(note_and_wait)() for _ in range(2))
 
 
 def grow():
@@ -138,13 +147,12 @@ def ask_numpy_for_memory():
 
 
 def ask_xgboost_for_memory():
-    """Meet the limit inside C++."""
+    """Little data, large histograms: the memory is asked for in C++."""
     from xgboost import XGBClassifier
 
-    X = np.ones((100_000, 50), np.float32)
-    XGBClassifier(n_estimators=200, max_depth=12, n_jobs=1).fit(
-        X, np.arange(100_000) % 5
-    )
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(5000, 100)), rng.integers(0, 2, 5000)
+    XGBClassifier(max_depth=12, max_bin=5000, n_jobs=1).fit(X, y)
 
 
 kept = []

@@ -54,6 +54,7 @@ def test_an_exception_that_cannot_say_its_message_is_described():
     [
         MemoryError("none left"),
         RuntimeError("std::bad_alloc"),
+        RuntimeError("bad_malloc: Failed to allocate 279991040 bytes."),
         RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"),
         OSError("Cannot allocate memory"),
     ],

@@ -78,6 +78,13 @@ def ran_before(pool, ready=2):
         time.sleep(0.02)
 
 
+def until_spare_is_ready(pool):
+    ran_before(pool)
+    while pool._spare is None or not pool._spare.is_ready:
+        pool.submit("nap", time.sleep, 0.05, timeout=PATIENCE)
+        collect(pool)
+
+
 def raise_(error):
     raise error
 
@@ -281,13 +288,9 @@ def test_a_worker_that_died_idle_costs_no_task(pool):
 
 @posix_only
 def test_a_spare_that_died_costs_no_task(pool):
-    ran_before(pool)
-    pool.submit("wait", sleep_forever, timeout=PATIENCE)
-    while pool._spare is None or not pool._spare.is_ready:
-        assert pool.next_event(0.05) is None
+    until_spare_is_ready(pool)
     pool._spare.kill()
     pool._spare._process.join()
-    pool.cancel("wait")
     pool.submit("late", sleep_forever, timeout=0.1)
     pool.submit("next", os.getpid)
     pool.submit("more", os.getpid)
@@ -298,17 +301,15 @@ def test_a_spare_that_died_costs_no_task(pool):
 
 @posix_only
 def test_a_warm_spare_takes_over_at_once(pool):
-    ran_before(pool)
-    pool.submit("wait", time.sleep, 0.01, timeout=PATIENCE)
-    collect(pool)
-    pool.submit("long", sleep_forever, timeout=PATIENCE)
-    while pool._spare is None or not pool._spare.is_ready:
-        assert pool.next_event(0.05) is None
-    pool.cancel("long")
+    until_spare_is_ready(pool)
+    spare = pool._spare._process.pid
     pool.submit("fault", exit_code)
     death = collect(pool)["fault"].finished
-    pool.submit("next", os.getpid)
-    assert collect(pool)["next"].started - death < 1.5
+    for name in ("next", "other"):
+        pool.submit(name, lambda: (time.sleep(0.2), os.getpid())[1])
+    events = collect(pool)
+    (taken,) = [e for e in events.values() if e.outcome == Returned(spare)]
+    assert taken.started - death < 1.5
 
 
 def test_a_cancelled_task_that_goes_on_is_killed_without_an_event(pool):

@@ -1,0 +1,401 @@
+"""What test_faults.py runs, each function in a process of its own.
+
+Each prints one line of JSON with what it saw.
+"""
+
+import json
+import os
+import signal
+import statistics
+import sys
+import time
+from functools import partial
+
+import numpy as np
+from estimators import (
+    Constant,
+    Misbehaving,
+    grow,
+    lock_score,
+    stuck_nested,
+    worker_pid,
+)
+from sklearn.datasets import load_iris
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import StratifiedKFold
+
+from sklearn_mvrsm import MVRSMSearchCV
+from sklearn_mvrsm._evaluation import Evaluator
+from sklearn_mvrsm._fold import FitJob
+from sklearn_mvrsm._outcomes import Returned
+from sklearn_mvrsm._payload import PayloadFile, read_payload
+from sklearn_mvrsm._process import encode_task
+from sklearn_mvrsm._workers import WorkerPool
+
+X, Y = load_iris(return_X_y=True)
+SPLITS = list(StratifiedKFold(2).split(X, Y))
+
+
+def tell(**seen):
+    print(json.dumps(seen), flush=True)
+
+
+def evaluate(evaluator, candidates):
+    """Evaluate candidates on one fold each; return a list of their scores."""
+    for k, params in enumerate(candidates):
+        evaluator.submit(k, params, [0])
+    scores = {}
+    while (score := evaluator.next_event(120.0)) is not None:
+        scores[score.candidate] = score
+    return [scores[k] for k in range(len(candidates))]
+
+
+def job(estimator, scorer=worker_pid, X=X):
+    return FitJob(estimator, X, Y, SPLITS, scorer)
+
+
+def events(pool):
+    """Return what became of the tasks of a pool."""
+    found = {}
+    while (event := pool.next_event(120.0)) is not None:
+        found[event.task_id] = event
+    return found
+
+
+def until_ready(pool):
+    """Wait until the slots of a pool and its spare are ready."""
+    while pool._spare is None or not pool._spare.is_ready:
+        pool.submit("nap", time.sleep, 0.05, timeout=60)
+        events(pool)
+
+
+# ------------------------------------------------------------------ faults of fits
+
+
+def fits():
+    """Stuck, crashing and failing fits, each beside a fit that is well."""
+    from xgboost import XGBClassifier
+
+    faults = [
+        "value_error",
+        "system_exit",
+        "unpicklable_error",
+        "stuck_xgboost",
+        "stuck_svc",
+        "ignore_sigterm",
+        "segfault",
+        "exit_code",
+        "sigkill",
+    ]
+    # A parameter that brings xgboost: the workers import it before they are ready.
+    template = Misbehaving(level=XGBClassifier)
+    with Evaluator(job(template), n_jobs=2, timeout=1.0) as evaluator:
+        before = evaluate(evaluator, [{}] * 6)
+        rows = []
+        for fault in faults:
+            broken, well = evaluate(evaluator, [{"fault": fault}, {"seconds": 0.2}])
+            rows.append((fault, broken.status, broken.fit_time, well.status))
+            if fault == "unpicklable_error":
+                after = evaluate(evaluator, [{}] * 6)
+    pids = {s.test_scores["score"] for s in before}
+    same = all(s.test_scores["score"] in pids for s in after)
+    tell(rows=rows, workers_went_on=same)
+
+
+def memory():
+    """Fits that ask for too much memory, in Python and in C++; a score that is none."""
+    with Evaluator(job(Misbehaving()), memory_limit=500_000_000) as evaluator:
+        names = ["ask_numpy_for_memory", "ask_xgboost_for_memory"]
+        scores = evaluate(evaluator, [{}, *({"fault": n} for n in names), {}])
+    with Evaluator(job(Constant(), scorer=lock_score), killable=True) as evaluator:
+        evaluator.submit(0, {}, [0])
+        try:
+            evaluator.next_event()
+        except ValueError as error:
+            refusal = str(error)
+        alive = evaluator._pool._slots[0].worker.is_alive
+    tell(
+        statuses=[s.status for s in scores],
+        errors=[s.error[-300:] for s in scores],
+        worker_went_on=scores[0].test_scores == scores[-1].test_scores,
+        refusal=refusal,
+        alive_after_refusal=alive,
+    )
+
+
+# ------------------------------------------------------------------ workers
+
+
+def growth():
+    """Loky would replace a worker that grew, and charge it to the next fit."""
+    try:
+        import psutil  # noqa: F401  (whether it is there is all that matters)
+    except ImportError:
+        psutil_there = False
+    else:
+        psutil_there = True
+    with WorkerPool(1) as pool:
+        pool.submit("before", os.getpid)
+        pool.submit("grow", grow)
+        pool.submit("small", time.sleep, 0.01, timeout=1.0)
+        pool.submit("again", time.sleep, 0.01, timeout=1.0)
+        pool.submit("after", os.getpid)
+        found = events(pool)
+    tell(
+        psutil=psutil_there,
+        small=[str(found[name].outcome) for name in ("small", "again")],
+        same_worker=found["before"].outcome == found["after"].outcome,
+    )
+
+
+def killed_workers():
+    """A worker is killed by somebody else: busy, idle, as the spare."""
+    with WorkerPool(1) as pool:
+        until_ready(pool)
+        pool.submit("busy", lambda: os.kill(os.getpid(), signal.SIGKILL))
+        busy = events(pool)["busy"]
+        pool.submit("next", os.getpid)
+        first = events(pool)["next"]
+        for name in ("idle", "spare"):
+            until_ready(pool)
+            worker = pool._slots[0].worker if name == "idle" else pool._spare
+            os.kill(worker._process.pid, signal.SIGKILL)
+            if name == "spare":
+                pool.submit("late", time.sleep, 60, timeout=0.1)
+            pool.submit(name, os.getpid)
+            outcome = events(pool)[name].outcome
+            assert isinstance(outcome, Returned), outcome
+    tell(busy=str(busy.outcome), took=first.started - busy.finished)
+
+
+def nested():
+    """A stuck fit with processes of its own is late."""
+    folder = sys.argv[2]
+    with WorkerPool(1) as pool:
+        until_ready(pool)
+        pool.submit("stuck", stuck_nested, folder, timeout=100.0)
+        while n_nested(folder) < 2:
+            pool.next_event(0.05)
+        pool._slots[0].run.deadline = time.monotonic()
+        event = events(pool)["stuck"]
+        end = time.monotonic() + 3.0
+        pids = [int(name.removeprefix("nested-")) for name in os.listdir(folder)]
+        left = pids
+        while left and time.monotonic() < end:
+            left = [pid for pid in left if is_running(pid)]
+            time.sleep(0.05)
+    tell(outcome=type(event.outcome).__name__, grandchildren=len(pids), left=left)
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def slow_import():
+    """The import of the estimator takes three times the limit of a fit."""
+    sys.path.insert(0, sys.argv[2])
+    with open(os.path.join(sys.argv[2], "slow_to_import.py"), "w") as file:
+        file.write("import time\ntime.sleep(3)\nfrom estimators import Constant\n")
+        file.write("class Slow(Constant):\n    pass\n")
+    from slow_to_import import Slow
+
+    with Evaluator(job(Slow()), timeout=1.0) as evaluator:
+        (score,) = evaluate(evaluator, [{"seconds": 0.01}])
+    big_data(status=score.status)
+
+
+# ------------------------------------------------------------------ costs
+
+
+def look_at(path):
+    """Touch the data that the worker has mapped."""
+    return float(mapped(path)[0, 0])
+
+
+_mapped = {}
+
+
+def mapped(path):
+    if path not in _mapped:
+        _mapped[path] = read_payload(path)
+    return _mapped[path]
+
+
+def big_data(**seen):
+    """Fits of next to no work on a matrix of 200 MB."""
+    data = np.ones((25_000_000 // 50, 50))
+    with (
+        PayloadFile(data) as file,
+        WorkerPool(1, setup=partial(mapped, file.path)) as pool,
+    ):
+        pool.submit("warm", look_at, file.path)
+        events(pool)
+        seconds = []
+        for k in range(50):
+            start = time.monotonic()
+            pool.submit(k, look_at, file.path)
+            assert events(pool)[k].outcome == Returned(1.0)
+            seconds.append(time.monotonic() - start)
+        size = os.path.getsize(file.path)
+    tell(
+        **seen,
+        megabytes_in_file=size / 1e6,
+        bytes_a_task=len(encode_task(look_at, (file.path,))),
+        median_ms=1e3 * statistics.median(seconds),
+        total_ms=1e3 * sum(seconds),
+    )
+
+
+def cpu_time():
+    """CPU seconds of 500 fits, beside those of RandomizedSearchCV; pools warm."""
+    import psutil
+    from scipy.stats import loguniform
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import RandomizedSearchCV
+
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(2000, 27))
+    target = rng.integers(0, 3, 2000) + (data[:, 0] > 0)
+    splits = list(StratifiedKFold(5).split(data, target))
+    values = loguniform(1e-3, 1e3).rvs(100, random_state=0)
+    me = psutil.Process()
+
+    def cpu():
+        times = [p.cpu_times() for p in [me, *me.children(recursive=True)]]
+        return sum(t.user + t.system for t in times)
+
+    def peer():
+        RandomizedSearchCV(
+            LogisticRegression(),
+            {"C": list(values)},
+            n_iter=100,
+            cv=splits,
+            n_jobs=2,
+            refit=False,
+            random_state=0,
+        ).fit(data, target)
+
+    fits = FitJob(LogisticRegression(), data, target, splits, get_scorer("accuracy"))
+    spent = {"peer": [], "ours": []}
+    with Evaluator(fits, n_jobs=2) as evaluator:
+
+        def ours():
+            for k, value in enumerate(values):
+                evaluator.submit(k, {"C": value}, range(5))
+            n = 0
+            while evaluator.next_event() is not None:
+                n += 1
+            assert n == 500
+
+        for name, run in [("peer", peer), ("ours", ours)] * 3:
+            start = cpu()
+            run()
+            spent[name].append(cpu() - start)
+    # The first of each warms up.
+    tell(ratio=sum(spent["ours"][1:]) / sum(spent["peer"][1:]), **spent)
+
+
+# ------------------------------------------------------------------ ends
+
+
+def search(folder, fit_timeout):
+    """A search whose third and fourth candidates are stuck, with nested workers."""
+    stuck = {"fault": "stuck_nested", "folder": folder}
+    return MVRSMSearchCV(
+        Misbehaving(folder=folder),
+        {"fault": [None, "stuck_nested"], "level": [0.0, 1.0]},
+        initial_points=[
+            {"fault": None, "level": 0.0},
+            {"fault": None, "level": 1.0},
+            {**stuck, "level": 0.0},
+            {**stuck, "level": 1.0},
+        ],
+        n_iter=4,
+        n_jobs=2,
+        cv=2,
+        fit_timeout=fit_timeout,
+        random_state=0,
+    )
+
+
+def interrupted(fit_timeout=None):
+    """A search in which two fits hang until somebody interrupts it."""
+    found = search(sys.argv[2], fit_timeout)
+    try:
+        found.fit(X, Y)
+    except KeyboardInterrupt:
+        tell(
+            statuses=list(found.cv_results_["status"]),
+            scores=list(found.cv_results_["mean_test_score"]),
+            best=found.best_params_,
+            best_score=found.best_score_,
+        )
+
+
+def interrupted_with_spare():
+    """The same with a spare that nobody uses."""
+    interrupted(fit_timeout=1000.0)
+
+
+def n_nested(folder):
+    return sum(name.startswith("nested") for name in os.listdir(folder))
+
+
+def failing_block():
+    """The code around the fits raises while two of them hang."""
+    with Evaluator(job(Misbehaving(folder=sys.argv[2])), n_jobs=2) as evaluator:
+        for k in range(2):
+            evaluator.submit(k, {"fault": "stuck_nested"}, [0])
+        while n_nested(sys.argv[2]) < 2:
+            evaluator.next_event(0.05)
+        1 / 0  # noqa: B018
+
+
+# ------------------------------------------------------------------ places
+
+
+def probe(_):
+    """Run a pool where this is: what became of a good and of a stuck task."""
+    with WorkerPool(1) as pool:
+        pool.submit("good", os.getpid)
+        pool.submit("stuck", time.sleep, 60, timeout=0.5)
+        pool.submit("next", os.getpid)
+        found = events(pool)
+    return [type(found[name].outcome).__name__ for name in ("good", "stuck", "next")]
+
+
+def inside():
+    """Inside workers of others, with OpenMP used in the parent first."""
+    from joblib import Parallel, delayed
+    from xgboost import XGBClassifier
+
+    XGBClassifier(n_estimators=5).fit(X, Y)
+    with Evaluator(job(XGBClassifier(n_estimators=5)), killable=True) as evaluator:
+        scores = evaluate(evaluator, [{}, {}])
+    seen = {"openmp first": [s.status for s in scores]}
+    for backend in ("loky", "multiprocessing", "threading"):
+        (seen[backend],) = Parallel(n_jobs=2, backend=backend)(
+            [delayed(probe)(backend)]
+        )
+    tell(seen=seen)
+
+
+def dask():
+    """Inside a dask worker, which is daemonic."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as one,
+        Client(one) as client,
+    ):
+        client.run(lambda path: sys.path.insert(0, path), os.path.dirname(__file__))
+        seen = client.submit(probe, None).result(60)
+    tell(seen=seen)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

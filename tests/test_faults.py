@@ -1,0 +1,366 @@
+"""What a fit, a machine or a person may do to a search, and what is left of it.
+
+Every case runs in a process of its own (fault_scripts.py) with a time limit of its own,
+and must leave no process behind, be it a child, a grandchild or an orphan: all carry a
+mark in their environment. Two cases run at a time, for most of each is waiting.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+psutil = pytest.importorskip("psutil")
+pytest.importorskip("xgboost")
+if sys.platform != "linux":
+    pytest.skip("signals and /proc as Linux has them", allow_module_level=True)
+
+TESTS = Path(__file__).parent
+LIMIT = 240.0  # seconds for one case: generous, the machine may be busy
+GONE_IN = 3.0  # seconds in which every process must be gone
+SLACK = 7.0  # more seconds, for a machine too busy to kill
+MARK = "SKLEARN_MVRSM_FAULT_TEST"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a case printed, how it ended, and what it left."""
+
+    seen: dict
+    stdout: str
+    stderr: str
+    code: int
+    seconds: float
+    left: list
+
+
+def marked(mark):
+    """Describe the processes that carry a mark."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(MARK) == mark and process.status() != "zombie":
+                found.append(" ".join(process.cmdline())[-200:])
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return found
+
+
+class Case:
+    """A process under test."""
+
+    def __init__(self, *arguments, stdin=None, **env):
+        self.mark = uuid.uuid4().hex
+        self.folder = tempfile.mkdtemp()
+        self.start = time.monotonic()
+        self.process = subprocess.Popen(
+            [sys.executable, *(a.replace("FOLDER", self.folder) for a in arguments)],
+            stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            start_new_session=True,
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(
+                    [*env.pop("path", []), str(TESTS), *sys.path[1:]]
+                ),
+                MARK: self.mark,
+                **env,
+            },
+        )
+        self.stdin = stdin
+
+    def wait_for(self, condition):
+        while not condition() and self.process.poll() is None:
+            assert time.monotonic() - self.start < LIMIT, "it never got so far"
+            time.sleep(0.05)
+
+    def nested(self):
+        """How many processes of fits have noted themselves."""
+        return sum(name.startswith("nested") for name in os.listdir(self.folder))
+
+    def finish(self):
+        """Wait for the end of the process, and of all that it started."""
+        try:
+            out, err = self.process.communicate(self.stdin, timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            out, err = self.process.communicate()
+            err += f"\n(killed after {LIMIT} s)"
+        end = time.monotonic()
+        while left := marked(self.mark):
+            if time.monotonic() - end > GONE_IN + SLACK:
+                break
+            time.sleep(0.1)
+        lines = [line for line in out.splitlines() if line.startswith("{")]
+        seen = json.loads(lines[-1]) if lines else {}
+        code = self.process.returncode
+        return Finished(seen, out, err, code, end - self.start, left)
+
+
+def script(name, **env):
+    def run():
+        return Case(str(TESTS / "fault_scripts.py"), name, "FOLDER", **env).finish()
+
+    return run
+
+
+def without_psutil():
+    """Run a case where psutil cannot be imported."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "psutil.py").write_text("raise ImportError('hidden')\n")
+        case = Case(str(TESTS / "fault_scripts.py"), "growth", "FOLDER", path=[folder])
+        return case.finish()
+
+
+def disturbed(name, disturb):
+    """Run a case, and disturb it once two fits hang with nested processes."""
+
+    def run():
+        case = Case(str(TESTS / "fault_scripts.py"), name, "FOLDER")
+        case.wait_for(lambda: case.nested() >= 2)
+        disturb(case.process.pid)
+        return case.finish()
+
+    return run
+
+
+BODY = """
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn_mvrsm import MVRSMSearchCV, Real
+
+
+class Mine(ClassifierMixin, BaseEstimator):
+    def __init__(self, level=0.0):
+        self.level = level
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+pipeline = make_pipeline(FunctionTransformer(lambda X: 2 * X), Mine())
+search = MVRSMSearchCV(
+    pipeline,
+    {"mine__level": Real(0.0, 1.0)},
+    n_iter=2,
+    cv=2,
+    fit_timeout=60.0,
+    scoring=lambda estimator, X, y: estimator.score(X, y),
+)
+search.fit(np.ones((10, 2)), np.arange(10) % 2)
+print('{"statuses":', str(list(search.cv_results_["status"])).replace("'", '"'), "}")
+"""
+
+
+def as_script():
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "no_guard.py")
+        path.write_text(BODY)
+        return Case(str(path)).finish()
+
+
+NOTEBOOK = """
+import nbformat
+from nbclient import NotebookClient
+
+cell = nbformat.v4.new_code_cell(open("FOLDER/body.py").read())
+notebook = nbformat.v4.new_notebook(cells=[cell])
+NotebookClient(notebook, timeout=200, kernel_name="python3").execute()
+print("".join(o.get("text", "") for o in notebook.cells[0].outputs))
+"""
+
+
+def as_notebook():
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "body.py").write_text(BODY)
+        code = NOTEBOOK.replace("FOLDER", folder)
+        return Case("-c", code, PYDEVD_DISABLE_FILE_VALIDATION="1").finish()
+
+
+CASES = {
+    "fits": script("fits"),
+    "memory": script("memory"),
+    "growth": script("growth"),
+    "growth without psutil": without_psutil,
+    "killed workers": script("killed_workers"),
+    "nested": script("nested"),
+    "slow import, big data": script("slow_import"),
+    "cpu time": script("cpu_time"),
+    "SIGINT to the group": disturbed(
+        "interrupted", lambda pid: os.killpg(pid, signal.SIGINT)
+    ),
+    "SIGINT to the parent": disturbed(
+        "interrupted", lambda pid: os.kill(pid, signal.SIGINT)
+    ),
+    "SIGKILL of the parent": disturbed(
+        "interrupted_with_spare", lambda pid: os.kill(pid, signal.SIGKILL)
+    ),
+    "exception": script("failing_block"),
+    "script": as_script,
+    "stdin": lambda: Case("-", stdin=BODY).finish(),
+    "python -c": lambda: Case("-c", BODY).finish(),
+    "notebook": as_notebook,
+    "inside": script("inside"),
+    "dask": script("dask"),
+}
+
+
+@pytest.fixture(scope="module")
+def started(request):
+    """Start the cases that the selected tests want, two at a time, in their order."""
+    wanted = {}
+    for item in request.session.items:
+        if item.module is request.module and hasattr(item, "callspec"):
+            wanted[item.callspec.params["case"]] = None
+    with ThreadPoolExecutor(2) as executor:
+        yield {name: executor.submit(CASES[name]) for name in wanted}
+        executor.shutdown(cancel_futures=True)
+
+
+@pytest.fixture
+def finished(started, case):
+    """Wait for a case. Whatever it is about: it leaves no process."""
+    result = started[case].result()
+    assert result.left == [], result.stderr
+    return result
+
+
+def one_case(*names):
+    return pytest.mark.parametrize("case", names)
+
+
+@one_case("fits")
+def test_a_broken_fit_costs_itself_only(finished):
+    rows = {fault: (status, well) for fault, status, _, well in finished.seen["rows"]}
+    assert rows == {
+        "value_error": ("error", "ok"),
+        "system_exit": ("error", "ok"),
+        "unpicklable_error": ("error", "ok"),
+        "stuck_xgboost": ("timeout", "ok"),
+        "stuck_svc": ("timeout", "ok"),
+        "ignore_sigterm": ("timeout", "ok"),
+        "segfault": ("crashed", "ok"),
+        "exit_code": ("crashed", "ok"),
+        "sigkill": ("out_of_memory", "ok"),
+    }
+    assert finished.seen["workers_went_on"]
+    late = [s for _, status, s, _ in finished.seen["rows"] if status == "timeout"]
+    assert all(1.0 <= seconds < 1.5 + 1.0 for seconds in late)  # 1.0 for a busy machine
+
+
+@one_case("memory")
+def test_want_of_memory_is_told_apart_and_the_worker_goes_on(finished):
+    statuses = ["ok", "out_of_memory", "out_of_memory", "ok"]
+    assert finished.seen["statuses"] == statuses
+    assert "Unable to allocate" in finished.seen["errors"][1]
+    assert "libxgboost" in finished.seen["errors"][2]
+    assert finished.seen["worker_went_on"]
+
+
+@one_case("memory")
+def test_a_score_that_is_no_number_is_raised_and_breaks_no_worker(finished):
+    assert "scoring must return a number" in finished.seen["refusal"]
+    assert finished.seen["alive_after_refusal"]
+
+
+@one_case("growth", "growth without psutil")
+def test_a_worker_that_grew_is_not_replaced_at_the_cost_of_a_fit(finished, case):
+    assert finished.seen == {
+        "psutil": case == "growth",
+        "small": ["Returned(value=None)"] * 2,
+        "same_worker": True,
+    }
+
+
+@one_case("killed workers")
+def test_a_worker_killed_by_somebody_else_is_replaced(finished):
+    assert "probably" in finished.seen["busy"]
+    assert finished.code == 0
+    assert finished.seen["took"] < 1.0 + 2.0  # there was a spare
+
+
+@one_case("nested")
+def test_the_processes_of_a_late_fit_go_with_it(finished):
+    assert finished.seen == {"outcome": "TimedOut", "grandchildren": 2, "left": []}
+
+
+@one_case("slow import, big data")
+def test_imports_are_not_charged_to_a_fit(finished):
+    assert finished.seen["status"] == "ok"
+
+
+@one_case("slow import, big data")
+def test_data_are_sent_once(finished):
+    assert finished.seen["megabytes_in_file"] == pytest.approx(200.0, rel=0.01)
+    assert finished.seen["bytes_a_task"] < 10_000
+    assert finished.seen["median_ms"] < 1.0 + 4.0  # 4.0 for a busy machine
+
+
+@one_case("cpu time")
+def test_the_engine_costs_no_more_than_randomized_search(finished):
+    assert finished.seen["ratio"] < 1.05, finished.seen
+
+
+@one_case("SIGINT to the group", "SIGINT to the parent")
+def test_an_interrupt_keeps_what_has_finished(finished):
+    assert finished.seen["statuses"] == ["ok", "ok"], finished.stderr
+    assert finished.seen["best"] == {"fault": None, "level": 0.0}
+    assert finished.seen["best_score"] == finished.seen["scores"][0]
+    assert finished.code == 0
+    assert "Traceback" not in finished.stderr
+
+
+@one_case("SIGKILL of the parent")
+def test_nothing_outlives_a_killed_parent(finished):
+    assert finished.code == -signal.SIGKILL
+
+
+@one_case("exception")
+def test_nothing_outlives_a_failed_block(finished):
+    assert finished.code == 1
+    assert finished.stderr.count("ZeroDivisionError") == 1
+
+
+@one_case("script", "stdin", "python -c", "notebook")
+def test_a_search_needs_no_guard_and_no_module(finished, case):
+    if case == "notebook":
+        pytest.importorskip("nbclient")
+        pytest.importorskip("ipykernel")
+    assert finished.seen == {"statuses": ["ok", "ok"]}, finished.stderr
+    assert finished.code == 0
+
+
+@one_case("inside")
+def test_workers_start_inside_the_workers_of_others(finished):
+    there = ["Returned", "TimedOut", "Returned"]
+    assert finished.seen["seen"] == {
+        "openmp first": ["ok", "ok"],
+        "loky": there,
+        "multiprocessing": there,
+        "threading": there,
+    }, finished.stderr
+
+
+@one_case("dask")
+def test_workers_start_inside_dask_workers(finished):
+    pytest.importorskip("distributed")
+    there = ["Returned", "TimedOut", "Returned"]
+    assert finished.seen["seen"] == there, finished.stderr
