@@ -1,0 +1,53 @@
+"""Ready-made spaces for common models, and the choice among models.
+
+Each function returns a dict that can be searched as it is, or changed first:
+``spaces.svc() | {"tol": [1e-3]}``. One function serves the classifier and the regressor
+where both have the same parameters. What a model is asked to do, its loss and the
+weights of classes, is never searched.
+
+All functions take the same arguments:
+
+prefix : str, default=""
+    The step of a pipeline to which the parameters belong, with two underscores:
+    ``"clf__"``.
+n_samples, n_features : int or None, default=None
+    Rows and columns of ``X``, where they are known. Some ranges depend on them. Folds
+    are trained on fewer rows; every configuration can be fitted to half of them.
+"""
+
+from sklearn_mvrsm.spaces._any_of import any_of
+from sklearn_mvrsm.spaces._boosting import (
+    catboost,
+    hist_gradient_boosting,
+    lightgbm,
+    xgboost,
+)
+from sklearn_mvrsm.spaces._estimators import from_estimator
+from sklearn_mvrsm.spaces._forests import extra_trees, random_forest
+from sklearn_mvrsm.spaces._scaled import (
+    elastic_net,
+    k_neighbors,
+    logistic_regression,
+    mlp,
+    ridge,
+    svc,
+    svr,
+)
+
+__all__ = [
+    "any_of",
+    "catboost",
+    "elastic_net",
+    "extra_trees",
+    "from_estimator",
+    "hist_gradient_boosting",
+    "k_neighbors",
+    "lightgbm",
+    "logistic_regression",
+    "mlp",
+    "random_forest",
+    "ridge",
+    "svc",
+    "svr",
+    "xgboost",
+]

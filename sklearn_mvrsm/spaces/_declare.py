@@ -1,0 +1,69 @@
+"""How the ready-made spaces are written: sizes, and the prefix of a pipeline's step."""
+
+import dataclasses
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+from sklearn_mvrsm import Categorical, Integer, SearchSpace
+
+__all__ = ["Space", "at_most", "check_sizes", "rows_in_a_leaf", "under"]
+
+Space = dict[str, Any]  # a parameter for each name
+
+
+def check_sizes(n_samples: object, n_features: object) -> None:
+    """Refuse what is not the number of rows or columns of a table."""
+    for name, size in (("n_samples", n_samples), ("n_features", n_features)):
+        if size is None:
+            continue
+        if not isinstance(size, numbers.Integral) or isinstance(size, bool):
+            raise TypeError(f"{name!r} must be an int or None, got {size!r}")
+        if size < 1:
+            raise ValueError(f"{name!r} must be >= 1, got {size!r}")
+
+
+def at_most(low: int, high: int, cap: int | None) -> Integer | Categorical:
+    """Give the integers from ``low`` to the smaller of ``high`` and ``cap``.
+
+    On a logarithmic scale. ``low`` is offered whatever the cap is.
+    """
+    top = high if cap is None else min(high, cap)
+    return Integer(low, top, log=True) if top > low else Categorical([low])
+
+
+def rows_in_a_leaf(most: int, n_samples: int | None) -> Integer | Categorical:
+    """Give numbers of rows that a leaf needs, from 1."""
+    # a leaf that needs more than a quarter of the rows leaves two splits at most
+    cap = None if n_samples is None else max(2, n_samples // 4)
+    return at_most(1, most, cap)
+
+
+def under(prefix: str, params: Mapping[str, Any]) -> Space:
+    """Put a prefix before all names, in conditions too.
+
+    Parameters
+    ----------
+    prefix : str
+        Empty, or the name of a step and two underscores: ``"clf__"``.
+    params : mapping of str to parameter
+        Without the prefix.
+
+    Returns
+    -------
+    dict of str to parameter
+    """
+    if not isinstance(prefix, str):
+        raise TypeError(f"'prefix' must be a str, got {prefix!r}")
+    if prefix != "" and not prefix.endswith("__"):
+        raise ValueError(f"'prefix' must be '' or end with '__', got {prefix!r}")
+    read = {each.name: each.parameter for each in SearchSpace(params).parameters}
+    return {
+        prefix + name: dataclasses.replace(
+            read[name],
+            conditions=tuple(
+                (prefix + parent, wanted) for parent, wanted in read[name].conditions
+            ),
+        )
+        for name in params
+    }

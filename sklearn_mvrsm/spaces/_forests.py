@@ -1,0 +1,125 @@
+"""Spaces of forests: trees that are grown one by one, at random."""
+
+from sklearn_mvrsm import Categorical, Real
+from sklearn_mvrsm.spaces._declare import (
+    Space,
+    at_most,
+    check_sizes,
+    rows_in_a_leaf,
+    under,
+)
+
+__all__ = ["extra_trees", "random_forest"]
+
+
+def _share_of_features(n_features: int | None) -> Real | Categorical:
+    """Give shares from one feature to all; usual square roots lie in the middle."""
+    if n_features == 1:
+        return Categorical([1.0])
+    return Real(1.0 / (32 if n_features is None else n_features), 1.0, log=True)
+
+
+def _share_of_rows(n_samples: int | None) -> Real | Categorical:
+    """Give shares of the rows for each tree, at least 11 of half the rows."""
+    # scikit-learn warns of fewer than ten, at any size
+    low = 0.2 if n_samples is None else max(0.2, 22.0 / n_samples)
+    return Real(low, 1.0) if low < 0.9 else Categorical([None])
+
+
+def random_forest(
+    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
+) -> Space:
+    """Give a space for ``RandomForestClassifier`` and ``RandomForestRegressor``.
+
+    The number of trees is not searched: more are better, or at least not worse [2]_,
+    so it is a matter of time. Set it on the estimator.
+
+    Parameters
+    ----------
+    prefix, n_samples, n_features
+        As for every function of :mod:`sklearn_mvrsm.spaces`. With ``n_features`` a
+        split looks at one feature at least; with ``n_samples`` a leaf never needs
+        more than a quarter of the rows, and a tree sees ten at least.
+
+    Returns
+    -------
+    dict of str to parameter
+
+    Notes
+    -----
+    The three parameters that matter, after [1]_: features per split, rows per leaf,
+    rows per tree. The share of the features is on a logarithmic scale from one feature
+    to all, which is auto-sklearn's ``n_features ** x`` with ``x`` from 0 to 1. The
+    criterion of a split hardly matters [1]_.
+
+    References
+    ----------
+    .. [1] P. Probst, M. N. Wright and A.-L. Boulesteix, "Hyperparameters and tuning
+       strategies for random forest", WIREs Data Mining and Knowledge Discovery 9(3),
+       2019.
+    .. [2] P. Probst and A.-L. Boulesteix, "To tune or not to tune the number of trees
+       in random forest", JMLR 18(181), 2018.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import spaces
+    >>> spaces.random_forest(n_features=50)["max_features"]
+    Real(0.02, 1.0, log=True)
+    """
+    check_sizes(n_samples, n_features)
+    return under(
+        prefix,
+        {
+            "max_features": _share_of_features(n_features),
+            "min_samples_leaf": rows_in_a_leaf(20, n_samples),
+            "max_samples": _share_of_rows(n_samples),
+        },
+    )
+
+
+def extra_trees(
+    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
+) -> Space:
+    """Give a space for ``ExtraTreesClassifier`` and ``ExtraTreesRegressor``.
+
+    The number of trees is not searched, as in :func:`random_forest`.
+
+    Parameters
+    ----------
+    prefix, n_samples, n_features
+        As for every function of :mod:`sklearn_mvrsm.spaces`. With ``n_features`` a
+        split looks at one feature at least; with ``n_samples`` a node of a quarter of
+        the rows may always be split.
+
+    Returns
+    -------
+    dict of str to parameter
+
+    Notes
+    -----
+    The parameters of the method [1]_: ``K`` (``max_features``) and ``n_min``
+    (``min_samples_split``, which smooths a noisy target). Each tree sees all rows, or
+    some share of them drawn with replacement.
+
+    References
+    ----------
+    .. [1] P. Geurts, D. Ernst and L. Wehenkel, "Extremely randomized trees", Machine
+       Learning 63(1), 2006.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import spaces
+    >>> spaces.extra_trees()["max_samples"]
+    Real(0.2, 1.0).when(bootstrap=True)
+    """
+    check_sizes(n_samples, n_features)
+    cap = None if n_samples is None else n_samples // 4
+    return under(
+        prefix,
+        {
+            "max_features": _share_of_features(n_features),
+            "min_samples_split": at_most(2, 40, cap),
+            "bootstrap": Categorical([False, True]),
+            "max_samples": _share_of_rows(n_samples).when(bootstrap=True),
+        },
+    )

@@ -1,0 +1,346 @@
+"""Spaces of models of distances and weights, for features of about unit variance.
+
+Put a ``StandardScaler`` before these models. Ranges for a regression take the target to
+be of about unit variance too; a ``TransformedTargetRegressor`` sees to it.
+"""
+
+from sklearn.linear_model import LogisticRegression
+
+from sklearn_mvrsm import Categorical, Integer, Ordinal, Real
+from sklearn_mvrsm.spaces._declare import Space, at_most, check_sizes, under
+
+__all__ = [
+    "elastic_net",
+    "k_neighbors",
+    "logistic_regression",
+    "mlp",
+    "ridge",
+    "svc",
+    "svr",
+]
+
+_USUAL_SAMPLES, _USUAL_FEATURES = 1000, 10  # where the data's size is not told
+_HIDDEN = [  # by the number of weights
+    (16,),
+    (16, 16),
+    (64,),
+    (64, 64),
+    (256,),
+    (64, 64, 64),
+    (256, 256),
+    (256, 256, 256),
+]
+
+
+def _kernels(n_features: int | None) -> Space:
+    p = _USUAL_FEATURES if n_features is None else n_features
+    curved = ["rbf", "poly", "sigmoid"]
+    return {
+        "C": Real(2.0**-5, 2.0**15, log=True),
+        "kernel": Categorical(["linear", *curved]),
+        "gamma": Real(1e-3 / p, 1e2 / p, log=True).when(kernel=curved),
+        "degree": Integer(2, 5).when(kernel="poly"),
+        "coef0": Real(-1.0, 1.0).when(kernel=["poly", "sigmoid"]),
+    }
+
+
+def svc(
+    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
+) -> Space:
+    """Give a space for ``SVC``, for scaled features.
+
+    Each kernel has the parameters that it uses.
+
+    Parameters
+    ----------
+    prefix, n_samples, n_features
+        As for every function of :mod:`sklearn_mvrsm.spaces`. Squared distances of
+        scaled rows grow with ``n_features`` (10 if it is not given), so ``gamma``
+        shrinks with it: five decades around scikit-learn's ``gamma="scale"``.
+
+    Returns
+    -------
+    dict of str to parameter
+
+    Notes
+    -----
+    ``C``, and the width of the range of ``gamma``, are those of the guide [1]_. Very
+    large ``C`` on noisy data can take very long: a ``fit_timeout`` bounds it.
+
+    References
+    ----------
+    .. [1] C.-W. Hsu, C.-C. Chang and C.-J. Lin, "A practical guide to support vector
+       classification", National Taiwan University, 2003, updated 2016.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import spaces
+    >>> spaces.svc()["degree"]
+    Integer(2, 5).when(kernel='poly')
+    """
+    check_sizes(n_samples, n_features)
+    return under(prefix, _kernels(n_features))
+
+
+def svr(
+    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
+) -> Space:
+    """Give a space for ``SVR``, for a scaled target and scaled features.
+
+    Parameters
+    ----------
+    prefix, n_samples, n_features
+        As for every function of :mod:`sklearn_mvrsm.spaces`, and :func:`svc`.
+
+    Returns
+    -------
+    dict of str to parameter
+
+    Notes
+    -----
+    Kernels as in :func:`svc`. ``epsilon``, below which an error counts as none, should
+    be near the noise of the target [1]_: a thousandth of its standard deviation to all
+    of it.
+
+    References
+    ----------
+    .. [1] V. Cherkassky and Y. Ma, "Practical selection of SVM parameters and noise
+       estimation for SVM regression", Neural Networks 17(1), 2004.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import spaces
+    >>> spaces.svr()["epsilon"]
+    Real(0.001, 1.0, log=True)
+    """
+    check_sizes(n_samples, n_features)
+    epsilon = {"epsilon": Real(1e-3, 1.0, log=True)}
+    return under(prefix, _kernels(n_features) | epsilon)
+
+
+def logistic_regression(
+    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
+) -> Space:
+    """Give a space for ``LogisticRegression``, for scaled features.
+
+    Solvers differ in the penalties that they know: ``lbfgs`` has the squares only and
+    is fast, ``saga`` mixes squares and absolute values, so ``l1_ratio`` exists for it
+    alone. Give the estimator a ``max_iter`` of some thousands for ``saga``.
+
+    Parameters
+    ----------
+    prefix, n_samples, n_features
+        As for every function of :mod:`sklearn_mvrsm.spaces`. ``C`` weighs a sum over
+        rows, so its range is divided by ``n_samples``; the default is that of
+        1000 rows.
+
+    Returns
+    -------
+    dict of str to parameter
+        Where the installed scikit-learn still needs to be told (before 1.8), with
+        ``penalty``.
+
+    Notes
+    -----
+    For 1000 rows, ``C`` has the range of ``LogisticRegressionCV``. The mixture of
+    penalties is that of [1]_.
+
+    References
+    ----------
+    .. [1] J. Friedman, T. Hastie and R. Tibshirani, "Regularization paths for
+       generalized linear models via coordinate descent", Journal of Statistical
+       Software 33(1), 2010.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import spaces
+    >>> spaces.logistic_regression(n_samples=100)["C"]
+    Real(0.001, 100000.0, log=True)
+    """
+    check_sizes(n_samples, n_features)
+    n = _USUAL_SAMPLES if n_samples is None else n_samples
+    space: Space = {
+        "C": Real(0.1 / n, 1e7 / n, log=True),
+        "solver": Categorical(["lbfgs", "saga"]),
+        "l1_ratio": Real(0.0, 1.0).when(solver="saga"),
+    }
+    if LogisticRegression().get_params()["penalty"] == "l2":  # it heeds no l1_ratio yet
+        space["penalty"] = Categorical(["elasticnet"]).when(solver="saga")
+    return under(prefix, space)
+
+
+def ridge(
+    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
+) -> Space:
+    """Give a space for ``Ridge`` and ``RidgeClassifier``, for scaled features.
+
+    Parameters
+    ----------
+    prefix, n_samples, n_features
+        As for every function of :mod:`sklearn_mvrsm.spaces`. ``alpha`` is added to
+        sums of squares over rows, so its range grows with ``n_samples`` (1000 if it is
+        not given).
+
+    Returns
+    -------
+    dict of str to parameter
+
+    Notes
+    -----
+    Scaled features have sums of squares of ``n_samples``: the range is from a millionth
+    of that, which shrinks nothing but exact collinearity, to ten times that, which
+    leaves a tenth of a coefficient [1]_.
+
+    References
+    ----------
+    .. [1] T. Hastie, R. Tibshirani and J. Friedman, "The elements of statistical
+       learning", 2nd edition, section 3.4.1, Springer, 2009.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import spaces
+    >>> spaces.ridge(n_samples=200)
+    {'alpha': Real(0.0002, 2000.0, log=True)}
+    """
+    check_sizes(n_samples, n_features)
+    n = _USUAL_SAMPLES if n_samples is None else n_samples
+    return under(prefix, {"alpha": Real(n / 1e6, 10.0 * n, log=True)})
+
+
+def elastic_net(
+    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
+) -> Space:
+    """Give a space for ``ElasticNet``, for a scaled target and scaled features.
+
+    Parameters
+    ----------
+    prefix, n_samples, n_features
+        As for every function of :mod:`sklearn_mvrsm.spaces`; ``alpha`` is a penalty on
+        a mean over rows, so it depends on no size.
+
+    Returns
+    -------
+    dict of str to parameter
+
+    Notes
+    -----
+    After [1]_: with unit variances, no coefficient survives ``alpha * l1_ratio >= 1``,
+    and four decades below that the penalty is hardly felt. scikit-learn's solver is not
+    reliable for shares of the absolute values of 0.01 and less; :func:`ridge` has none.
+
+    References
+    ----------
+    .. [1] J. Friedman, T. Hastie and R. Tibshirani, "Regularization paths for
+       generalized linear models via coordinate descent", Journal of Statistical
+       Software 33(1), 2010.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import spaces
+    >>> spaces.elastic_net(prefix="model__")
+    {'model__alpha': Real(0.0001, 10.0, log=True), 'model__l1_ratio': Real(0.05, 1.0)}
+    """
+    check_sizes(n_samples, n_features)
+    return under(
+        prefix,
+        {"alpha": Real(1e-4, 10.0, log=True), "l1_ratio": Real(0.05, 1.0)},
+    )
+
+
+def k_neighbors(
+    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
+) -> Space:
+    """Give a space for ``KNeighborsClassifier`` and its regressor, for scaled features.
+
+    Parameters
+    ----------
+    prefix, n_samples, n_features
+        As for every function of :mod:`sklearn_mvrsm.spaces`. With ``n_samples`` never
+        more neighbours than half of the rows, which is what two folds leave.
+
+    Returns
+    -------
+    dict of str to parameter
+
+    Notes
+    -----
+    Numbers of neighbours as in auto-sklearn [1]_. In many dimensions, distances of
+    absolute values tell rows better apart than those of squares [2]_; the cosine looks
+    at directions only. The power exists for Minkowski's distance alone.
+
+    References
+    ----------
+    .. [1] M. Feurer, A. Klein, K. Eggensperger, J. Springenberg, M. Blum and F. Hutter,
+       "Efficient and robust automated machine learning", NeurIPS 2015.
+    .. [2] C. C. Aggarwal, A. Hinneburg and D. A. Keim, "On the surprising behavior of
+       distance metrics in high dimensional space", ICDT 2001.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import spaces
+    >>> spaces.k_neighbors(n_samples=120)["n_neighbors"]
+    Integer(1, 60, log=True)
+    """
+    check_sizes(n_samples, n_features)
+    cap = None if n_samples is None else n_samples // 2
+    return under(
+        prefix,
+        {
+            "n_neighbors": at_most(1, 100, cap),
+            "weights": Categorical(["uniform", "distance"]),
+            "metric": Categorical(["minkowski", "cosine"]),
+            "p": Ordinal([1, 2]).when(metric="minkowski"),
+        },
+    )
+
+
+def mlp(
+    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
+) -> Space:
+    """Give a space for ``MLPClassifier`` and ``MLPRegressor``, for scaled features.
+
+    How long to train is left to the estimator: set ``max_iter``.
+
+    Parameters
+    ----------
+    prefix, n_samples, n_features
+        As for every function of :mod:`sklearn_mvrsm.spaces`. With ``n_samples``,
+        batches too are searched (up to half of the rows), and beyond 10 000 rows only
+        ``adam``, for ``lbfgs`` looks at all rows in each step.
+
+    Returns
+    -------
+    dict of str to parameter
+
+    Notes
+    -----
+    Depths, widths, penalty and learning rate as in auto-sklearn [1]_, layers in the
+    order of their weights. scikit-learn's guide recommends ``lbfgs`` for little data.
+    Step sizes and batches exist for ``adam`` [2]_ alone.
+
+    References
+    ----------
+    .. [1] M. Feurer, K. Eggensperger, S. Falkner, M. Lindauer and F. Hutter,
+       "Auto-sklearn 2.0: hands-free AutoML via meta-learning", JMLR 23(261), 2022.
+    .. [2] D. P. Kingma and J. Ba, "Adam: a method for stochastic optimization", ICLR
+       2015.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import spaces
+    >>> spaces.mlp(n_samples=150)["batch_size"]
+    Ordinal([16, 32, 64]).when(solver='adam')
+    """
+    check_sizes(n_samples, n_features)
+    is_little = n_samples is None or n_samples <= 10_000
+    space: Space = {
+        "hidden_layer_sizes": Ordinal(_HIDDEN),
+        "activation": Categorical(["relu", "tanh"]),
+        "alpha": Real(1e-7, 0.1, log=True),
+        "solver": Categorical(["adam", "lbfgs"] if is_little else ["adam"]),
+        "learning_rate_init": Real(1e-4, 0.1, log=True).when(solver="adam"),
+    }
+    if n_samples is not None:
+        batches = [size for size in (16, 32, 64, 128, 256) if 2 * size <= n_samples]
+        space["batch_size"] = Ordinal(batches or ["auto"]).when(solver="adam")
+    return under(prefix, space)
