@@ -28,7 +28,7 @@ BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 
 MAX_THRESHOLDS = 16  # of one integer's thermometer
-MAX_INTEGERS = 30  # more integers do not gate: what they would cost is not bounded
+MAX_INTEGERS = 150  # more integers do not gate: what they would cost is not bounded
 
 
 @dataclass(frozen=True)

@@ -34,12 +34,15 @@ ITERATIONS = 20  # of L-BFGS from the incumbent
 SWEEP_ITERATIONS = 10  # of L-BFGS after a change of category
 SWEEPS = 2
 SWEEP_BEST = 2  # changes of category that are re-optimised
-CANDIDATES = 200  # near the best points
-ANYWHERE = 50  # candidates drawn from the whole space
+CANDIDATES = 100  # near the best points
+ANYWHERE = 30  # candidates drawn from the whole space
 PARENTS = 5  # best points that candidates are grown from
 REFINEMENTS = 2  # rounds of smaller changes to the ten best candidates
 WIDEST, WIDTH, NARROWEST = 0.4, 0.2, 0.0025  # of a coordinate step
 PREDICT_ROWS = 2000  # points predicted at a time, to bound the memory
+WORK = 2e7  # multiplications that scoring one batch of candidates may cost
+SHORTEST = 8  # candidates that are scored whatever it costs
+PATIENCE = (5.0, 20.0)  # fewest and most failures until a step is halved, else d / 2
 HORIZON = 200  # steps until only single coordinates change
 
 
@@ -84,11 +87,11 @@ class MvrsmMethod:
             self._adapt_width(better)
 
     def _adapt_width(self, better: bool) -> None:
-        streak = self._streak
+        streak, (low, high) = self._streak, PATIENCE
         self._streak = max(streak, 0) + 1 if better else min(streak, 0) - 1
         if self._streak >= 3:
             self._width, self._streak = min(2.0 * self._width, WIDEST), 0
-        elif self._streak <= -max(5.0, self.region.domain.d / 2.0):
+        elif self._streak <= -min(max(self.region.domain.d / 2.0, low), high):
             self._width, self._streak = self._width / 2.0, 0
         if self._width < NARROWEST:
             self._width = WIDTH
@@ -263,6 +266,7 @@ class MvrsmMethod:
         near = neighbours(region, parents, CANDIDATES, width, chance, rng)
         anywhere = region.canonical(region.domain.sample(rng, ANYWHERE))
         points = _novel(np.concatenate([near, anywhere]), seen)
+        points = self._shortlist(points, parents[0])
         scores = self._score(points)
         for _ in range(REFINEMENTS):
             if not len(points):
@@ -270,7 +274,7 @@ class MvrsmMethod:
             top = np.argsort(-scores, kind="stable")[:10]
             fewer = np.maximum(0.5 * chance, 1.0 / region.domain.d)
             closer = neighbours(region, points[top], 100, 0.3 * width, fewer, rng)
-            closer = _novel(closer, seen)
+            closer = self._shortlist(_novel(closer, seen), parents[0])
             points = np.concatenate([points[top], closer])
             scores = np.concatenate([scores[top], self._score(closer)])
         if not len(points):
@@ -280,6 +284,17 @@ class MvrsmMethod:
             if region.feasible(point):
                 return np.asarray(point)
         return np.asarray(points[order[0]])
+
+    def _shortlist(self, points: FloatArray, incumbent: FloatArray) -> FloatArray:
+        """Keep as many candidates as may be scored, those lowest on a section."""
+        splines, surrogate = self.surrogate.splines, self.surrogate
+        limit = max(int(WORK / (surrogate.width * surrogate.n)), SHORTEST)
+        if len(points) <= limit:
+            return points
+        active = self.region.active(incumbent)
+        weights, _ = surrogate.section(incumbent, active)
+        values = splines.features(points) @ weights
+        return points[np.sort(np.argsort(values, kind="stable")[:limit])]
 
     def _chance(self) -> FloatArray:
         """Probability that each coordinate changes: falls with time, grows with use."""

@@ -249,6 +249,11 @@ class Surrogate:
         return (alpha @ self._phi[: self.n]) * scale, constant
 
     @property
+    def width(self) -> int:
+        """Number of splines and gate features of an observation."""
+        return self._phi.shape[1] + self._z.shape[1]
+
+    @property
     def splines(self) -> RidgeSplines:
         """The ridge splines under the surrogate."""
         return self._design.splines
