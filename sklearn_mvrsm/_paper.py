@@ -25,6 +25,7 @@ RIDGE = 1e-8  # the paper's regularisation factor: P_0 = I / RIDGE
 ITERATIONS = 20  # of L-BFGS
 SCALE_FLOOR = 1e-8  # a first value nearer to zero does not scale the others
 LARGEST = 1e100  # scaled value; the squares of larger ones are out of reach
+PREDICT_ROWS = 2000  # points predicted at a time, to bound the memory
 FEASIBLE_TRIES = 100  # perturbations drawn until one satisfies the constraints
 
 
@@ -100,7 +101,10 @@ class PaperMethod:
         points : ndarray of shape (n, d)
             Canonical.
         """
-        scaled = self.splines.features(points) @ self.model.weights
+        parts = np.array_split(points, len(points) // PREDICT_ROWS + 1)
+        scaled = np.concatenate(
+            [self.splines.features(part) @ self.model.weights for part in parts]
+        )
         scale = abs(self._first) if abs(self._first) > SCALE_FLOOR else 1.0
         return self._first + scale * scaled, np.full(len(points), np.nan)
 

@@ -1,0 +1,20 @@
+"""Pictures of a fitted search.
+
+Each display is made by ``from_estimator(search)``, which computes plain arrays and
+draws nothing, and drawn by ``plot(ax=None)``, which needs matplotlib and keeps what it
+has drawn in attributes that end in an underscore.
+"""
+
+from sklearn_mvrsm.inspection._convergence import ConvergenceDisplay
+from sklearn_mvrsm.inspection._importance import ImportanceDisplay
+from sklearn_mvrsm.inspection._parallel import ParallelCoordinatesDisplay
+from sklearn_mvrsm.inspection._surrogate import SurrogateDisplay
+from sklearn_mvrsm.inspection._timeline import TimelineDisplay
+
+__all__ = [
+    "ConvergenceDisplay",
+    "ImportanceDisplay",
+    "ParallelCoordinatesDisplay",
+    "SurrogateDisplay",
+    "TimelineDisplay",
+]

@@ -1,0 +1,48 @@
+"""What the surrogate expects, as a score."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklearn_mvrsm import MVRSMOptimizer
+from sklearn_mvrsm.inspection._scores import guiding_metric, read_scores
+
+__all__ = ["expectation"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def expectation(
+    search: Any, metric: str
+) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
+    """Return a function from points to the mean and deviation of the score.
+
+    The search has a surrogate of the metric that guided it. For any other one an
+    optimiser is told the scores here.
+
+    Parameters
+    ----------
+    search : MVRSMSearchCV
+    metric : str
+
+    Returns
+    -------
+    callable
+        From points of shape (n, d) to two arrays of shape (n,), higher is better.
+    """
+    optimizer = search.optimizer_
+    if metric != guiding_metric(search):
+        optimizer = MVRSMOptimizer(search.space_, method=search.method, random_state=0)
+        scores = read_scores(search, metric)
+        for params, score in zip(
+            search.cv_results_["params"], scores.values, strict=True
+        ):
+            optimizer.tell(params, -score)
+
+    def expected(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        mean, std = optimizer.predict(points)
+        return -mean, std
+
+    return expected

@@ -1,0 +1,279 @@
+"""All candidates at once: a line each, across an axis for each parameter."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sklearn_mvrsm.inspection._axes import Axis, parameter_axes, read_points
+from sklearn_mvrsm.inspection._drawing import BEST, GREY, SCALE, open_axes
+from sklearn_mvrsm.inspection._importance import most_important
+from sklearn_mvrsm.inspection._scores import read_scores, require_mvrsm
+
+__all__ = ["ParallelCoordinatesDisplay"]
+
+FloatArray = npt.NDArray[np.float64]
+
+_ABSENT = -0.13  # height at which lines pass an axis whose parameter does not exist
+_SPREAD = 0.05  # by which lines through one category are drawn apart
+_LOWEST_SHARE = 0.1  # scores below this quantile share the darkest colour
+_MOST_TICKS = 12  # categories that are all named
+_MOST_NUMBERS = 5  # numbers that are written on an axis, about
+_CLOSE = 0.08  # share of an axis below which two numbers would overlap
+
+
+@dataclass(eq=False, repr=False)
+class ParallelCoordinatesDisplay:
+    """Every candidate as a line that crosses an axis for each parameter.
+
+    Make it with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    axes : tuple of Axis
+        Name, scale and ticks of each parameter shown.
+    values : ndarray of shape (n_candidates, n_axes)
+        Numbers as they are, categories by place; nan where the parameter does not
+        exist.
+    scores : ndarray of shape (n_candidates,)
+        Mean test scores, nan where a candidate failed.
+    best : int or None
+        Row of the best candidate.
+    label : str
+        What the scores are.
+    n_parameters : int
+        How many parameters the space has.
+
+    Attributes
+    ----------
+    ax_ : matplotlib axes
+        What has been drawn on.
+    figure_ : matplotlib figure
+        Its figure.
+    lines_ : matplotlib line collection
+        Candidates with a score.
+    failures_ : matplotlib line collection
+        Failed candidates.
+    best_line_ : matplotlib line or None
+        The best candidate.
+    colorbar_ : matplotlib colorbar
+        Of the scores.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from sklearn_mvrsm import Integer, MVRSMSearchCV, Real
+    >>> from sklearn_mvrsm.inspection import ParallelCoordinatesDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> space = {"max_depth": Integer(1, 9), "ccp_alpha": Real(1e-5, 0.1, log=True)}
+    >>> search = MVRSMSearchCV(
+    ...     DecisionTreeClassifier(random_state=0), space, n_iter=5, random_state=0
+    ... ).fit(X, y)
+    >>> display = ParallelCoordinatesDisplay.from_estimator(search)
+    >>> display.values.shape
+    (5, 2)
+    >>> display.plot()  # doctest: +SKIP
+    """
+
+    axes: tuple[Axis, ...]
+    values: FloatArray
+    scores: FloatArray
+    best: int | None
+    label: str
+    n_parameters: int
+    ax_: Any = field(init=False)
+    figure_: Any = field(init=False)
+    lines_: Any = field(init=False)
+    failures_: Any = field(init=False)
+    best_line_: Any = field(init=False)
+    colorbar_: Any = field(init=False)
+
+    @classmethod
+    def from_estimator(
+        cls, search: Any, *, metric: str | None = None, max_parameters: int = 12
+    ) -> Self:
+        """Compute what is to be drawn.
+
+        Parameters
+        ----------
+        search : MVRSMSearchCV
+            A fitted search.
+        metric : str, default=None
+            Which of several metrics. None: the one that guided the search.
+        max_parameters : int, default=12
+            How many axes at most. Of more parameters, the most important ones are
+            shown, as :class:`ImportanceDisplay` ranks them.
+
+        Returns
+        -------
+        ParallelCoordinatesDisplay
+            Nothing has been drawn yet.
+        """
+        require_mvrsm(cls, search)
+        scores = read_scores(search, metric)
+        axes = parameter_axes(search.space_)
+        n_parameters = len(axes)
+        if n_parameters > max_parameters:
+            ranked = most_important(search, scores.metric, axes)
+            axes = tuple(axes[k] for k in sorted(ranked[:max_parameters]))
+        _, values = read_points(search.space_, search.cv_results_["params"], axes)
+        return cls(axes, values, scores.values, scores.best, scores.label, n_parameters)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the lines, bad scores below good ones and the best on top.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw. None: on a new figure.
+
+        Returns
+        -------
+        ParallelCoordinatesDisplay
+            Itself, with what has been drawn.
+        """
+        from matplotlib.collections import LineCollection
+        from matplotlib.colors import Normalize
+
+        width = max(4.8, 1.6 + 1.1 * len(self.axes))
+        self.figure_, self.ax_ = open_axes(self, ax, (width, 4.8))
+        paths = self._paths()
+        failed = np.isnan(self.scores)
+        self.failures_ = LineCollection(
+            list(paths[failed]), colors=GREY, linestyles=":", linewidths=0.8, zorder=1
+        )
+        order = np.argsort(self.scores, kind="stable")[: int((~failed).sum())]
+        known = self.scores[order]
+        low, high = (0.0, 1.0) if not len(known) else _color_range(known)
+        self.lines_ = LineCollection(
+            list(paths[order]),
+            array=known,
+            cmap=SCALE,
+            norm=Normalize(low, high),
+            linewidths=1.0,
+            alpha=0.8,
+            zorder=2,
+        )
+        for lines in (self.failures_, self.lines_):
+            self.ax_.add_collection(lines)
+        self.best_line_ = None
+        if self.best is not None:
+            (self.best_line_,) = self.ax_.plot(
+                *paths[self.best].T, color=BEST, linewidth=2.5, marker="o", zorder=4
+            )
+        self._plot_axes()
+        cut = len(known) > 0 and known[0] < low
+        self.colorbar_ = self.figure_.colorbar(
+            self.lines_, ax=self.ax_, label=self.label, extend="min" if cut else None
+        )
+        self._plot_legend(int(failed.sum()))
+        return self
+
+    def _paths(self) -> FloatArray:
+        """Return the corners of the lines, shape ``(n_candidates, n_corners, 2)``."""
+        n, k = self.values.shape
+        heights = np.empty((n, k))
+        rank = np.argsort(np.argsort(self.scores, kind="stable"), kind="stable")
+        apart = _SPREAD * (rank / max(n - 1, 1) - 0.5)
+        for j, axis in enumerate(self.axes):
+            heights[:, j] = axis.share(self.values[:, j])
+            if axis.ticks:
+                heights[:, j] += apart
+        heights = np.where(np.isnan(heights), _ABSENT + apart[:, np.newaxis], heights)
+        across = np.broadcast_to(np.arange(k, dtype=float), (n, k))
+        if k == 1:  # a line needs two ends
+            across = across + np.array([-0.1, 0.1])
+            heights = np.repeat(heights, 2, axis=1)
+        return np.stack([across, heights], axis=2)
+
+    def _plot_axes(self) -> None:
+        """Draw a vertical line with ticks for each parameter."""
+        some_absent = bool(np.isnan(self.values).any())
+        for j, axis in enumerate(self.axes):
+            self.ax_.plot([j, j], [0.0, 1.0], color="0.35", linewidth=1.0, zorder=3)
+            for height, text in _ticks(axis):
+                self.ax_.plot(j, height, "_", color="0.35", markersize=6.0, zorder=3)
+                self.ax_.annotate(
+                    text,
+                    (j, height),
+                    xytext=(4, 0),
+                    textcoords="offset points",
+                    va="center",
+                    fontsize="x-small",
+                    zorder=5,
+                    bbox={
+                        "facecolor": "white",
+                        "alpha": 0.75,
+                        "edgecolor": "none",
+                        "pad": 0.6,
+                    },
+                )
+        self.ax_.set_xlim(-0.3, len(self.axes) - 1 + 0.7)
+        self.ax_.set_ylim(_ABSENT - 0.07 if some_absent else -0.07, 1.07)
+        self.ax_.set_xticks(
+            range(len(self.axes)),
+            [axis.name for axis in self.axes],
+            rotation=25,
+            ha="right",
+            rotation_mode="anchor",
+        )
+        self.ax_.set_yticks([_ABSENT] if some_absent else [], ["absent"] * some_absent)
+        self.ax_.tick_params(length=0)
+        self.ax_.spines[:].set_visible(False)
+
+    def _plot_legend(self, n_failed: int) -> None:
+        if self.n_parameters > len(self.axes):
+            shown = f"{len(self.axes)} most important of {self.n_parameters} parameters"
+            self.ax_.set_title(shown, fontsize="medium")
+        handles, labels = [], []
+        if self.best_line_ is not None:
+            handles.append(self.best_line_)
+            labels.append("best")
+        if n_failed:
+            handles.append(self.failures_)
+            labels.append(f"{n_failed} failed")
+        if handles:
+            self.ax_.legend(
+                handles,
+                labels,
+                loc="lower left",
+                bbox_to_anchor=(0.0, 1.0),
+                ncols=2,
+                frameon=False,
+            )
+
+
+def _color_range(known: FloatArray) -> tuple[float, float]:
+    """Give the ends of the colour scale for ascending scores."""
+    low, high = float(np.quantile(known, _LOWEST_SHARE)), float(known[-1])
+    return (low, high) if low < high else (float(known[0]), high)
+
+
+def _ticks(axis: Axis) -> list[tuple[float, str]]:
+    """Give heights and texts of the ticks of an axis."""
+    if axis.ticks:
+        step = -(-len(axis.ticks) // _MOST_TICKS)
+        places = np.arange(0, len(axis.ticks), step)
+        heights = axis.share(places.astype(float))
+        return [(float(h), axis.ticks[k]) for h, k in zip(heights, places, strict=True)]
+    values = _tick_values(axis)
+    return [
+        (float(h), f"{v:.{12 if axis.whole else 2}g}")
+        for h, v in zip(axis.share(values), values, strict=True)
+    ]
+
+
+def _tick_values(axis: Axis) -> FloatArray:
+    """Choose the numbers that are written on an axis: its ends, and some between."""
+    values = np.linspace(axis.low, axis.high, _MOST_NUMBERS)
+    if axis.log:
+        values = np.geomspace(axis.low, axis.high, _MOST_NUMBERS)
+        first, last = np.ceil(np.log10(axis.low)), np.floor(np.log10(axis.high))
+        if last - first >= 2:  # powers of ten are easier to read
+            step = -(-(last - first) // _MOST_NUMBERS)
+            decades = 10.0 ** np.arange(first, last + 1, step)
+            away = np.abs(axis.share(decades) - 0.5) < 0.5 - _CLOSE
+            values = np.array([axis.low, *decades[away], axis.high])
+    return np.unique(np.rint(values)) if axis.whole else values

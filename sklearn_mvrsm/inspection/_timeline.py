@@ -1,0 +1,213 @@
+"""Which slot ran which fit when."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sklearn_mvrsm.inspection._drawing import STATUS_STYLES, open_axes
+from sklearn_mvrsm.inspection._scores import require_fitted, require_mvrsm
+
+__all__ = ["TimelineDisplay"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_UNITS = (("hours", 3600.0), ("minutes", 60.0), ("seconds", 1.0))
+_WORTH = 5.0  # a unit is used from this many on
+_THIN = 0.004  # bars of a smaller share of the width get no outline
+
+
+@dataclass(eq=False, repr=False)
+class TimelineDisplay:
+    """Every fit as a bar in the slot where it ran, coloured by what became of it.
+
+    A fit that was skipped has no bar: a mark above the slots shows when it was given
+    up, which is when the fit that ended its candidate did.
+
+    Make it with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    slot : ndarray of int of shape (n_fits,)
+        Where each fit ran; -1 where it did not.
+    start, finish : ndarray of shape (n_fits,)
+        When, in seconds since the search began. Where it did not run, both are the time
+        at which it was given up, or nan.
+    status : ndarray of str of shape (n_fits,)
+        "ok", "error", "timeout", "out_of_memory", "crashed" or "skipped".
+    candidate, fold : ndarray of int of shape (n_fits,)
+        Which fit it is.
+
+    Attributes
+    ----------
+    ax_ : matplotlib axes
+        What has been drawn on.
+    figure_ : matplotlib figure
+        Its figure.
+    bars_ : dict of str to matplotlib collection
+        Fits by status.
+    skips_ : matplotlib line
+        Fits that were skipped.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from sklearn_mvrsm import Integer, MVRSMSearchCV
+    >>> from sklearn_mvrsm.inspection import TimelineDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = MVRSMSearchCV(
+    ...     DecisionTreeClassifier(random_state=0),
+    ...     {"max_depth": Integer(1, 9)},
+    ...     n_iter=4,
+    ...     cv=3,
+    ...     random_state=0,
+    ... ).fit(X, y)
+    >>> display = TimelineDisplay.from_estimator(search)
+    >>> len(display.start), set(display.slot.tolist())
+    (12, {0})
+    >>> display.plot()  # doctest: +SKIP
+    """
+
+    slot: IntArray
+    start: FloatArray
+    finish: FloatArray
+    status: npt.NDArray[np.object_]
+    candidate: IntArray
+    fold: IntArray
+    ax_: Any = field(init=False)
+    figure_: Any = field(init=False)
+    bars_: Any = field(init=False)
+    skips_: Any = field(init=False)
+
+    @property
+    def busy(self) -> float:
+        """Share of the slots' time that fits took, from the first start to the end."""
+        ran = self.slot >= 0
+        if not ran.any():
+            return float("nan")
+        start, finish = self.start[ran], self.finish[ran]
+        whole = (finish.max() - start.min()) * len(np.unique(self.slot[ran]))
+        return float((finish - start).sum() / whole)
+
+    @classmethod
+    def from_estimator(cls, search: Any) -> Self:
+        """Compute what is to be drawn.
+
+        Parameters
+        ----------
+        search : MVRSMSearchCV
+            A fitted search.
+
+        Returns
+        -------
+        TimelineDisplay
+            Nothing has been drawn yet.
+        """
+        require_mvrsm(cls, search)
+        require_fitted(search, "fit_log_")
+        log = search.fit_log_
+        given_up = _ends_of_candidates(log)
+        skipped = log["slot"] < 0
+        return cls(
+            slot=log["slot"],
+            start=np.where(skipped, given_up, log["start"]),
+            finish=np.where(skipped, given_up, log["finish"]),
+            status=log["status"],
+            candidate=log["candidate"],
+            fold=log["fold"],
+        )
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the bars.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw. None: on a new figure.
+
+        Returns
+        -------
+        TimelineDisplay
+            Itself, with what has been drawn.
+        """
+        n_slots = int(self.slot.max(initial=-1)) + 1
+        height = 2.0 + 0.35 * n_slots
+        self.figure_, self.ax_ = open_axes(self, ax, (8.0, min(height, 12.0)))
+        unit, seconds = _unit(float(np.nanmax(self.finish, initial=0.0)))
+        self.bars_ = {}
+        for status, style in STATUS_STYLES.items():
+            rows = np.flatnonzero((self.status == status) & (self.slot >= 0))
+            if len(rows):
+                self.bars_[status] = self._plot_bars(rows, style, seconds)
+        self._plot_skips(n_slots, seconds)
+        self.ax_.set_xlabel(f"{unit} since the search began")
+        self.ax_.set_xlim(left=0.0)
+        n_fits = int((self.slot >= 0).sum())
+        if n_fits:
+            self.ax_.set_title(
+                f"{n_fits} fits; slots {self.busy:.0%} busy", fontsize="medium"
+            )
+            self.ax_.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        return self
+
+    def _plot_bars(self, rows: Any, style: Any, seconds: float) -> Any:
+        from matplotlib.collections import PolyCollection
+
+        left, right = self.start[rows] / seconds, self.finish[rows] / seconds
+        low, high = self.slot[rows] - 0.4, self.slot[rows] + 0.4
+        x = np.stack([left, right, right, left], axis=1)
+        y = np.stack([low, low, high, high], axis=1)
+        thin = np.median(right - left) < _THIN * np.nanmax(self.finish) / seconds
+        bars = PolyCollection(
+            list(np.stack([x, y], axis=2)),
+            facecolors=style.color,
+            edgecolors=style.color if thin else "white",
+            linewidths=0.6,
+            hatch=style.hatch,
+            label=f"{len(rows)} {style.label}",
+        )
+        self.ax_.add_collection(bars)
+        return bars
+
+    def _plot_skips(self, n_slots: int, seconds: float) -> None:
+        """Mark skipped fits in a row of their own, and name the rows."""
+        skipped = self.slot < 0
+        style = STATUS_STYLES["skipped"]
+        count = int(skipped.sum())
+        (self.skips_,) = self.ax_.plot(
+            self.finish[skipped] / seconds,
+            np.full(count, -1.0),
+            "|",
+            color=style.color,
+            markersize=10.0,
+            label=f"{count} {style.label}" if count else None,
+        )
+        names = [f"slot {k}" for k in range(n_slots)]
+        rows = list(range(n_slots))
+        if count:
+            names, rows = ["skipped", *names], [-1, *rows]
+        self.ax_.set_yticks(rows, names)
+        self.ax_.set_ylim(n_slots - 0.4, -1.5 if count else -0.6)
+        self.ax_.autoscale_view(scaley=False)
+
+
+def _unit(latest: float) -> tuple[str, float]:
+    """Choose the unit of the time axis: its name, and how many seconds it has."""
+    for name, seconds in _UNITS:
+        if latest >= _WORTH * seconds:
+            return name, seconds
+    return _UNITS[-1]
+
+
+def _ends_of_candidates(log: dict[str, Any]) -> FloatArray:
+    """For each fit, when the fits of its candidate that ran were over."""
+    ends = np.full(len(log["slot"]), np.nan)
+    for candidate in np.unique(log["candidate"][log["candidate"] >= 0]):
+        own = log["candidate"] == candidate
+        ran = own & (log["slot"] >= 0)
+        if ran.any():
+            ends[own] = log["finish"][ran].max()
+    return ends

@@ -1,0 +1,444 @@
+"""Displays: the arrays they hold, for searches of every kind, and that they draw."""
+
+import sys
+
+import numpy as np
+import pytest
+from formulas import Formula, X, fitted, minus, plus, y
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+
+from sklearn_mvrsm import Integer, MVRSMSearchCV, Ordinal, Real
+from sklearn_mvrsm.inspection import (
+    ConvergenceDisplay,
+    ImportanceDisplay,
+    ParallelCoordinatesDisplay,
+    SurrogateDisplay,
+    TimelineDisplay,
+)
+
+DISPLAYS = [
+    ConvergenceDisplay,
+    ParallelCoordinatesDisplay,
+    ImportanceDisplay,
+    SurrogateDisplay,
+    TimelineDisplay,
+]
+
+
+def mixed_score(params):
+    if params["depth"] == 7:
+        raise ValueError("seven is refused")
+    rate = params.get("rate", 0.1)
+    return (
+        {"tree": 0.5, "linear": 0.0, "deep": 0.3}[params["kind"]]
+        + 0.1 * params["x"]
+        - abs(np.log10(rate) + 1) / 10
+    )
+
+
+MIXED = {
+    "kind": ["tree", "linear", "deep"],
+    "x": Real(0.0, 1.0),
+    "depth": Integer(1, 9),
+    "rate": Real(1e-3, 1.0, log=True).when(kind=["tree", "deep"]),
+    "leaves": Integer(2, 500, log=True).when(kind="deep"),
+    "size": Ordinal([8, 64, 512]),
+    "flag": [True, False],
+}
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    return fitted(mixed_score, MIXED, n_iter=40)
+
+
+@pytest.fixture(scope="module")
+def wide():
+    space = {
+        f"step__{k}": Real(0.0, 1.0) if k % 2 else Integer(0, 9) for k in range(130)
+    }
+    return fitted(lambda params: params["step__1"] - params["step__3"], space, 40)
+
+
+@pytest.fixture(scope="module")
+def several():
+    space = {"x": Real(0.0, 1.0), "y": Real(0.0, 1.0)}
+    return fitted(
+        lambda params: 2 * params["x"] + params["y"],
+        space,
+        scoring={"up": plus, "down": minus},
+        refit=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def single():
+    return fitted(lambda params: params["rate"], {"rate": Real(1e-3, 1.0, log=True)}, 9)
+
+
+@pytest.fixture(scope="module")
+def alternatives():
+    space = [
+        {"alpha": Real(1e-3, 1.0, log=True), "scale": ["no", "yes"]},
+        {"alpha": Real(1e-2, 10.0, log=True), "steps": Integer(1, 5)},
+    ]
+    return fitted(lambda params: -(np.log10(params["alpha"]) ** 2), space, 20)
+
+
+every_search = pytest.mark.parametrize(
+    "name", ["mixed", "wide", "several", "single", "alternatives"]
+)
+every_display = pytest.mark.parametrize(
+    "display", DISPLAYS, ids=[display.__name__ for display in DISPLAYS]
+)
+
+
+def read(search, function):
+    return np.array([function(params) for params in search.cv_results_["params"]])
+
+
+# --- all displays ---------------------------------------------------------------
+
+
+@every_search
+@every_display
+def test_every_display_draws_every_search_on_new_axes(display, name, request, plt):
+    drawn = display.from_estimator(request.getfixturevalue(name))
+    assert not plt.get_fignums()  # nothing is drawn before it is asked for
+    assert drawn.plot() is drawn
+    assert drawn.ax_.figure is drawn.figure_
+    drawn.figure_.canvas.draw()
+
+
+@every_display
+def test_given_axes_are_drawn_on(display, mixed, plt):
+    figure, ax = plt.subplots()
+    drawn = display.from_estimator(mixed).plot(ax=ax)
+    assert drawn.ax_ is ax
+    assert drawn.figure_ is figure
+    assert plt.get_fignums() == [figure.number]
+
+
+@every_display
+def test_a_search_without_results_is_refused(display):
+    with pytest.raises(NotFittedError, match="must be fitted"):
+        display.from_estimator(MVRSMSearchCV(Formula(), {"x": [1]}))
+
+
+@pytest.mark.parametrize("display", DISPLAYS[1:])
+def test_another_search_than_ours_lacks_what_is_needed(display):
+    grid = GridSearchCV(Formula(lambda params: 1.0), {"x": [1]}, cv=2).fit(X, y)
+    with pytest.raises(TypeError, match="needs a fitted MVRSMSearchCV, got GridSea"):
+        display.from_estimator(grid)
+
+
+@pytest.mark.parametrize("display", DISPLAYS[:4])
+def test_an_unknown_metric_is_refused(display, several):
+    with pytest.raises(ValueError, match=r"'metric' must be one of .* got 'left'"):
+        display.from_estimator(several, metric="left")
+
+
+@every_display
+def test_without_matplotlib_the_arrays_are_there(display, single, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    drawn = display.from_estimator(single)
+    with pytest.raises(ImportError, match=rf"{display.__name__}.plot needs matplotlib"):
+        drawn.plot()
+
+
+@pytest.mark.parametrize("display", DISPLAYS[1:4])
+def test_a_space_without_parameters_has_nothing_to_show(display):
+    made = fitted(lambda params: 1.0, {}, n_iter=1)
+    with pytest.raises(ValueError, match="without parameters has nothing to show"):
+        display.from_estimator(made)
+
+
+# --- convergence ----------------------------------------------------------------
+
+
+def test_the_best_so_far_never_falls_and_ends_at_the_best_score(mixed):
+    display = ConvergenceDisplay.from_estimator(mixed)
+    known = display.best[~np.isnan(display.best)]
+    assert (np.diff(known) >= 0).all()
+    assert known[-1] == mixed.best_score_
+
+
+def test_failures_have_no_score(mixed):
+    display = ConvergenceDisplay.from_estimator(mixed)
+    depth = read(mixed, lambda params: params["depth"])
+    assert (depth == 7).any()
+    assert np.array_equal(display.failed, depth == 7)
+    assert np.array_equal(
+        display.scores, mixed.cv_results_["mean_test_score"], equal_nan=True
+    )
+
+
+def test_a_number_that_stands_for_failures_is_no_score():
+    failing = fitted(mixed_score, MIXED, n_iter=40, error_score=-1.0)
+    assert np.isfinite(failing.cv_results_["mean_test_score"]).all()
+    display = ConvergenceDisplay.from_estimator(failing)
+    depth = read(failing, lambda params: params["depth"])
+    assert np.array_equal(display.failed, depth == 7)
+
+
+def test_nothing_is_best_before_the_first_success():
+    def failing_first(params):
+        if params["x"] == 0:
+            raise ValueError
+        return 1.0
+
+    made = fitted(
+        failing_first,
+        {"x": [0, 1]},
+        n_iter=2,
+        initial_points=[{"x": 0}, {"x": 1}],
+    )
+    display = ConvergenceDisplay.from_estimator(made)
+    assert np.isnan(display.best[0])
+    assert display.best[1] == 1.0
+
+
+def test_each_metric_has_its_own_curve(several):
+    value = read(several, lambda params: 2 * params["x"] + params["y"])
+    for metric, sign in [(None, 1), ("up", 1), ("down", -1)]:
+        display = ConvergenceDisplay.from_estimator(several, metric=metric)
+        assert display.scores == pytest.approx(sign * value)
+
+
+def test_searches_of_scikit_learn_are_understood():
+    grid = GridSearchCV(Formula(lambda params: params["x"]), {"x": [1, 3, 2]}, cv=2)
+    display = ConvergenceDisplay.from_estimator(grid.fit(X, y))
+    assert display.best.tolist() == [1.0, 3.0, 3.0]
+    assert display.name == "GridSearchCV"
+
+
+def test_searches_on_one_axes_differ_in_colour_and_row_of_failures(mixed, single, plt):
+    first = ConvergenceDisplay.from_estimator(mixed, name="one").plot()
+    second = ConvergenceDisplay.from_estimator(mixed, name="two").plot(first.ax_)
+    assert first.line_.get_color() != second.line_.get_color()
+    assert first.failures_.get_ydata()[0] != second.failures_.get_ydata()[0]
+    texts = [text.get_text() for text in first.ax_.get_legend().get_texts()]
+    assert [text for text in texts if "failed" not in text] == ["one", "two"]
+
+
+def test_scores_that_would_flatten_the_picture_are_counted(plt):
+    made = fitted(
+        lambda params: -1e9 if params["x"] > 0.8 else -params["x"],
+        {"x": Real(0, 1)},
+        n_iter=20,
+    )
+    display = ConvergenceDisplay.from_estimator(made).plot()
+    low, high = display.ax_.get_ylim()
+    hidden = (display.scores < low).sum()
+    assert hidden == (display.scores == -1e9).sum() > 0
+    assert high - low < 20
+    assert display.ax_.get_title() == f"{hidden} lower scores are not shown"
+
+
+# --- parallel coordinates -------------------------------------------------------
+
+
+def test_values_are_placed_on_axes_and_absent_ones_are_nan(mixed):
+    display = ParallelCoordinatesDisplay.from_estimator(mixed)
+    assert [axis.name for axis in display.axes] == list(MIXED)
+    column = {axis.name: display.values[:, k] for k, axis in enumerate(display.axes)}
+    rate = read(mixed, lambda params: params.get("rate", np.nan))
+    assert np.array_equal(column["rate"], rate, equal_nan=True)
+    kinds = ["tree", "linear", "deep"]
+    assert np.array_equal(
+        column["kind"], read(mixed, lambda params: kinds.index(params["kind"]))
+    )
+    assert np.array_equal(
+        column["size"], read(mixed, lambda params: [8, 64, 512].index(params["size"]))
+    )
+    assert display.best == mixed.best_index_
+
+
+def test_axes_have_the_scale_and_ticks_of_their_parameters(mixed):
+    display = ParallelCoordinatesDisplay.from_estimator(mixed)
+    axis = {axis.name: axis for axis in display.axes}
+    assert [name for name in axis if axis[name].log] == ["rate", "leaves"]
+    assert axis["kind"].ticks == ("tree", "linear", "deep")
+    assert axis["flag"].ticks == ("True", "False")
+    assert axis["depth"].ticks == ()
+    assert (axis["leaves"].low, axis["leaves"].high) == (2, 500)
+    middle = np.sqrt(1e-3 * 1.0)
+    assert axis["rate"].share(np.array([1e-3, middle, 1.0])) == pytest.approx(
+        [0.0, 0.5, 1.0]
+    )
+
+
+def test_of_many_parameters_the_most_important_are_shown_and_that_is_said(wide, plt):
+    display = ParallelCoordinatesDisplay.from_estimator(wide, max_parameters=6).plot()
+    names = [axis.name for axis in display.axes]
+    assert len(names) == 6
+    assert {"step__1", "step__3"} <= set(names)
+    assert display.n_parameters == 130
+    assert display.ax_.get_title() == "6 most important of 130 parameters"
+
+
+def test_alternatives_share_the_axes_that_mean_the_same(alternatives):
+    display = ParallelCoordinatesDisplay.from_estimator(alternatives)
+    names = [axis.name for axis in display.axes]
+    assert names == ["(alternative)", "alpha", "scale", "steps"]
+    assert not np.isnan(display.values[:, 1]).any()
+    assert (np.isnan(display.values[:, 2]) != np.isnan(display.values[:, 3])).all()
+
+
+def test_the_same_name_with_another_meaning_gets_another_axis():
+    space = [{"x": Real(0, 1)}, {"x": ["none", "all"]}]
+    made = fitted(lambda params: float(isinstance(params["x"], str)), space)
+    display = ParallelCoordinatesDisplay.from_estimator(made)
+    assert [axis.name for axis in display.axes] == ["(alternative)", "x [0]", "x [1]"]
+
+
+def test_values_that_look_alike_have_different_ticks():
+    long = ["a" * 30 + "1", "a" * 30 + "2"]
+    space = {"x": long, "y": [Formula, np.mean, Formula(), Formula(len)]}
+    display = ParallelCoordinatesDisplay.from_estimator(fitted(lambda p: 1.0, space))
+    for axis in display.axes:
+        assert len(set(axis.ticks)) == len(axis.ticks)
+        assert max(map(len, axis.ticks)) <= 24
+
+
+# --- importance -----------------------------------------------------------------
+
+
+def test_known_importances_are_found():
+    made = fitted(
+        lambda params: 3 * params["x"] + params["y"] + (params["kind"] == "b"),
+        {
+            "none": Real(0, 1),
+            "y": Real(0, 1),
+            "x": Real(0, 1),
+            "kind": ["a", "b"],
+        },
+        n_iter=60,
+    )
+    display = ImportanceDisplay.from_estimator(made)
+    variances = {"x": 9 / 12, "y": 1 / 12, "kind": 1 / 4, "none": 0.0}
+    shares = {name: each / (13 / 12) for name, each in variances.items()}
+    assert display.names == ("x", "kind", "y", "none")
+    expected = [shares[name] for name in display.names]
+    assert display.total == pytest.approx(expected, abs=0.05)
+    assert display.first_order == pytest.approx(expected, abs=0.05)
+
+
+def test_a_conditional_parameter_counts_as_often_as_it_exists():
+    made = fitted(
+        lambda params: 2 * params.get("y", 0.0),
+        {"kind": ["a", "b"], "y": Real(0, 1).when(kind="b"), "none": Real(0, 1)},
+        n_iter=60,
+    )
+    display = ImportanceDisplay.from_estimator(made)
+    assert display.names == ("kind", "y", "none")
+    assert display.total == pytest.approx([0.8, 0.4, 0.0], abs=0.1)
+    assert display.first_order == pytest.approx([0.6, 0.2, 0.0], abs=0.1)
+
+
+def test_importances_of_another_metric_come_from_a_surrogate_of_it():
+    made = fitted(
+        lambda params: params,
+        {"x": Real(0, 1), "y": Real(0, 1)},
+        n_iter=30,
+        scoring={
+            "x": lambda estimator, X, y: estimator.score_["x"],
+            "y": lambda estimator, X, y: estimator.score_["y"],
+        },
+        refit="x",
+    )
+    assert ImportanceDisplay.from_estimator(made).names == ("x", "y")
+    assert ImportanceDisplay.from_estimator(made, metric="y").names == ("y", "x")
+
+
+def test_the_most_important_of_many_come_first_and_that_is_said(wide, plt):
+    display = ImportanceDisplay.from_estimator(wide).plot(max_parameters=10)
+    assert set(display.names[:2]) == {"step__1", "step__3"}
+    assert len(display.names) == 130
+    assert len(display.ax_.get_yticklabels()) == 10
+    assert "10 of 130 parameters" in display.ax_.get_title()
+
+
+def test_a_constant_surrogate_has_no_important_parameter(plt):
+    made = fitted(lambda params: 1.0, {"x": Real(0, 1)}, n_iter=5)
+    display = ImportanceDisplay.from_estimator(made).plot()
+    assert display.total.tolist() == [0.0]
+    assert "constant" in display.ax_.get_title()
+
+
+@pytest.mark.parametrize("n_samples", [0, 1, 100])
+def test_samples_that_are_no_power_of_two_are_refused(single, n_samples):
+    with pytest.raises(ValueError, match="'n_samples' must be a power of two"):
+        ImportanceDisplay.from_estimator(single, n_samples=n_samples)
+
+
+def test_the_published_surrogate_has_importances_too(plt):
+    made = fitted(
+        lambda params: 5 * params["x"] + params["k"],
+        {"k": Integer(0, 3), "x": Real(0, 3)},
+        method="paper",
+    )
+    assert ImportanceDisplay.from_estimator(made).names == ("x", "k")
+    display = SurrogateDisplay.from_estimator(made, ["x"]).plot()
+    assert np.isnan(display.std).all()
+
+
+# --- timeline -------------------------------------------------------------------
+
+
+def test_a_timeline_is_the_log_of_the_fits(mixed):
+    display = TimelineDisplay.from_estimator(mixed)
+    log = mixed.fit_log_
+    for name in ("slot", "start", "finish", "status", "candidate", "fold"):
+        assert np.array_equal(getattr(display, name), log[name])
+    assert 0.0 < display.busy <= 1.0
+
+
+def with_log(mixed, **columns):
+    made = MVRSMSearchCV(mixed.estimator, mixed.param_space)
+    vars(made).update(vars(mixed))
+    made.fit_log_ = {name: np.array(column) for name, column in columns.items()}
+    return made
+
+
+STOPPED = {
+    "candidate": [0, 0, 0, 1, 1, 1, -1],
+    "fold": [0, 1, 2, 0, 1, 2, 0],
+    "status": ["ok", "timeout", "skipped", "ok", "error", "ok", "crashed"],
+    "slot": [0, 1, -1, 0, 2, 0, 1],
+    "start": [0.0, 0.0, np.nan, 100.0, 10.0, 500.0, 600.0],
+    "finish": [100.0, 400.0, np.nan, 200.0, 600.0, 600.0, 700.0],
+}
+
+
+def test_a_skipped_fit_is_given_up_when_its_candidate_ends(mixed):
+    display = TimelineDisplay.from_estimator(with_log(mixed, **STOPPED))
+    assert display.finish[2] == display.start[2] == 400.0
+
+
+def test_slots_are_busy_while_they_run_fits(mixed):
+    display = TimelineDisplay.from_estimator(with_log(mixed, **STOPPED))
+    assert display.busy == pytest.approx((300 + 500 + 590) / (3 * 700))
+
+
+def test_what_became_of_fits_is_told_in_the_legend(mixed, plt):
+    display = TimelineDisplay.from_estimator(with_log(mixed, **STOPPED)).plot()
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert texts == ["3 ok", "1 error", "1 timeout", "1 crashed", "1 skipped"]
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == [
+        "skipped",
+        "slot 0",
+        "slot 1",
+        "slot 2",
+    ]
+    assert display.ax_.get_xlabel() == "minutes since the search began"
+    assert display.skips_.get_xdata().tolist() == [400.0 / 60.0]
+
+
+def test_a_search_none_of_whose_fits_ran_has_an_empty_timeline(mixed, plt):
+    nothing = {name: column[:0] for name, column in STOPPED.items()}
+    display = TimelineDisplay.from_estimator(with_log(mixed, **nothing)).plot()
+    assert np.isnan(display.busy)
+    assert display.bars_ == {}

@@ -1,0 +1,199 @@
+"""The surrogate along one or two parameters."""
+
+import numpy as np
+import pytest
+from formulas import fitted, minus, plus
+
+from sklearn_mvrsm import Integer, Real
+from sklearn_mvrsm.inspection import SurrogateDisplay
+
+SPACE = {
+    "kind": ["a", "b", "c"],
+    "x": Real(0.0, 2.0),
+    "k": Integer(1, 5),
+    "rate": Real(1e-3, 1.0, log=True).when(kind="b"),
+    "size": Integer(1, 10_000, log=True),
+}
+
+
+def formula(params):
+    kind = {"a": 0.0, "b": 1.0, "c": 2.0}[params["kind"]]
+    return params["x"] + 0.5 * params["k"] + kind + np.log10(params.get("rate", 1.0))
+
+
+@pytest.fixture(scope="module")
+def search():
+    return fitted(formula, SPACE, n_iter=60)
+
+
+def best(search):
+    return dict(search.best_params_)
+
+
+def test_the_mean_of_one_number_follows_the_score_along_it(search):
+    display = SurrogateDisplay.from_estimator(search, ["x"])
+    (grid,) = display.grid
+    assert (grid[0], grid[-1], len(grid)) == (0.0, 2.0, 101)
+    truth = [formula({**best(search), "x": x}) for x in grid]
+    assert display.mean == pytest.approx(truth, abs=0.3)
+    assert display.std.shape == (101,)
+    assert (display.std >= 0.0).all()
+
+
+def test_all_integers_are_shown_while_they_are_few(search):
+    display = SurrogateDisplay.from_estimator(search, ["k"])
+    assert display.grid[0].tolist() == [1, 2, 3, 4, 5]
+    truth = [formula({**best(search), "k": k}) for k in range(1, 6)]
+    assert display.mean == pytest.approx(truth, abs=0.3)
+
+
+def test_some_integers_are_shown_where_they_are_many(search):
+    (grid,) = SurrogateDisplay.from_estimator(search, ["size"], resolution=30).grid
+    assert len(grid) <= 30
+    assert np.array_equal(grid, np.rint(grid))
+    assert (grid[0], grid[-1]) == (1, 10_000)
+    ratios = grid[1:] / grid[:-1]
+    assert ratios[-5:] == pytest.approx(np.full(5, ratios[-1]), rel=0.01)
+
+
+def test_categories_are_shown_by_place(search):
+    display = SurrogateDisplay.from_estimator(search, ["kind"])
+    assert display.grid[0].tolist() == [0, 1, 2]
+    assert display.axes[0].ticks == ("a", "b", "c")
+
+
+def test_two_parameters_make_a_table(search):
+    display = SurrogateDisplay.from_estimator(search, ["x", "k"], resolution=11)
+    x, k = display.grid
+    assert display.mean.shape == display.std.shape == (11, 5)
+    truth = [
+        [formula({**best(search), "x": each, "k": int(other)}) for other in k]
+        for each in x
+    ]
+    assert display.mean == pytest.approx(np.array(truth), abs=0.4)
+
+
+def test_candidates_are_placed_with_their_scores(search):
+    display = SurrogateDisplay.from_estimator(search, ["rate"])
+    params = search.cv_results_["params"]
+    rates = [each.get("rate", np.nan) for each in params]
+    assert np.array_equal(display.values[:, 0], rates, equal_nan=True)
+    assert np.array_equal(display.scores, search.cv_results_["mean_test_score"])
+    assert display.best == search.best_index_
+
+
+def test_where_the_best_lacks_a_parameter_its_parents_are_changed_and_that_is_said(
+    search, plt
+):
+    assert "rate" not in search.best_params_
+    display = SurrogateDisplay.from_estimator(search, ["rate"]).plot()
+    assert display.note == ", but kind='b'"
+    assert "slice at the best candidate, but kind='b'" in display.ax_.get_title()
+    rate = display.grid[0]
+    truth = [formula({**best(search), "kind": "b", "rate": each}) for each in rate]
+    assert np.corrcoef(display.mean, truth)[0, 1] > 0.95
+    assert display.ax_.get_xscale() == "log"
+
+
+def test_a_parameter_and_its_parent_are_blank_where_it_does_not_exist(search, plt):
+    display = SurrogateDisplay.from_estimator(search, ["kind", "rate"]).plot()
+    blank = np.isnan(display.mean)
+    assert blank[[0, 2]].all()
+    assert not blank[1].any()
+    assert np.array_equal(blank, np.isnan(display.std))
+    assert display.ax_.get_yscale() == "log"
+    absent = sum("rate" not in each for each in search.cv_results_["params"])
+    assert f"{absent} candidates without these parameters" in display.ax_.get_title()
+
+
+def test_conditions_are_met_from_the_root_on():
+    space = {
+        "a": ["off", "on"],
+        "b": Integer(1, 9).when(a="on"),
+        "c": Real(0.0, 1.0).when(b=[3, 4]),
+    }
+    made = fitted(lambda params: -float(params["a"] == "on"), space, n_iter=30)
+    display = SurrogateDisplay.from_estimator(made, ["c"])
+    assert display.note == ", but a='on', b=3"
+    assert not np.isnan(display.mean).any()
+
+
+def test_alternatives_that_share_a_parameter_are_one_picture():
+    space = [{"alpha": Real(0.1, 1.0)}, {"alpha": Real(0.5, 2.0), "k": [1, 2]}]
+    made = fitted(lambda params: params["alpha"], space, n_iter=30)
+    display = SurrogateDisplay.from_estimator(made, ["(alternative)", "alpha"])
+    alpha = display.grid[1]
+    assert (alpha[0], alpha[-1]) == (0.1, 2.0)
+    assert np.array_equal(np.isnan(display.mean[0]), alpha > 1.0)
+    assert np.array_equal(np.isnan(display.mean[1]), alpha < 0.5)
+
+
+def test_parameters_of_different_alternatives_have_no_picture():
+    space = [{"a": Real(0.0, 1.0)}, {"b": Real(0.0, 1.0)}]
+    made = fitted(lambda params: 1.0, space, n_iter=10)
+    with pytest.raises(ValueError, match="'a' and 'b' do not exist together"):
+        SurrogateDisplay.from_estimator(made, ["a", "b"])
+
+
+def test_without_names_the_two_most_important_parameters_are_taken(search):
+    display = SurrogateDisplay.from_estimator(search)
+    assert [axis.name for axis in display.axes] == ["kind", "k"]
+
+
+def test_another_metric_has_a_surrogate_of_its_own(plt):
+    made = fitted(
+        lambda params: params["x"],
+        {"x": Real(0.0, 1.0)},
+        scoring={"up": plus, "down": minus},
+        refit=False,
+        n_iter=15,
+    )
+    up = SurrogateDisplay.from_estimator(made)
+    down = SurrogateDisplay.from_estimator(made, metric="down").plot()
+    assert up.best == np.argmax(up.scores) != down.best
+    assert down.mean == pytest.approx(-up.mean, abs=0.05)
+    assert down.ax_.get_ylabel() == "mean down"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ("x", "must be a sequence of one or two names, got 'x'"),
+        ([], "must be a sequence of one or two names, got"),
+        (["x", "k", "kind"], "must be a sequence of one or two names, got"),
+        (["y"], r"must be among .* got 'y'"),
+        (["x", "x"], "must differ, got"),
+    ],
+)
+def test_names_that_make_no_sense_are_refused(search, parameters, message):
+    with pytest.raises(ValueError, match=f"'parameters' {message}"):
+        SurrogateDisplay.from_estimator(search, parameters)
+
+
+def test_failures_and_the_best_are_marked(plt):
+    def half(params):
+        if params["x"] > 0.5:
+            raise ValueError
+        return params["x"]
+
+    made = fitted(half, {"x": Real(0.0, 1.0), "kind": ["a", "b"]}, n_iter=20)
+    failed = np.isnan(made.cv_results_["mean_test_score"])
+    for names in (["x"], ["kind"], ["x", "kind"]):
+        display = SurrogateDisplay.from_estimator(made, names).plot()
+        texts = {text.get_text() for text in display.ax_.get_legend().get_texts()}
+        assert {"best", f"{failed.sum()} failed"} <= texts
+        assert len(display.failures_.get_xdata()) == failed.sum()
+
+
+def test_a_wild_band_does_not_flatten_the_rest(search, plt):
+    display = SurrogateDisplay.from_estimator(search, ["x"])
+    display.std[50] = 1e6
+    low, high = display.plot().ax_.get_ylim()
+    assert high - low < 5 * np.ptp([*display.mean, *display.scores])
+
+
+def test_cells_of_a_log_axis_are_equally_wide_on_it(search, plt):
+    display = SurrogateDisplay.from_estimator(search, ["rate", "x"], resolution=9)
+    surface = display.plot().surface_
+    edges = np.asarray(surface.get_coordinates()[0, :, 0])
+    assert np.diff(np.log(edges)) == pytest.approx(np.full(9, np.log(1e3) / 8))
