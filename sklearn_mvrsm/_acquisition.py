@@ -43,6 +43,7 @@ def minimise_spline(
     free : ndarray of bool of shape (d,)
         Coordinates that may move.
     iterations : int
+        Bounds the steps and the evaluations of ``g``, as the published code does.
 
     Returns
     -------
@@ -63,7 +64,7 @@ def minimise_spline(
         jac=True,
         method="L-BFGS-B",
         bounds=np.column_stack([low, high]),
-        options={"maxiter": iterations, "maxfun": 2 * iterations},
+        options={"maxiter": iterations, "maxfun": iterations},
     )
     return np.clip(result.x, low, high), float(result.fun)
 
