@@ -72,9 +72,12 @@ class RecursiveLeastSquares:
         n = self._n
         if n == len(self._phi):
             self._grow(max(2 * n, 32))
-        left = solve_triangular(
-            self._lower[:n, :n], self._phi[:n] @ phi, lower=True, check_finite=False
-        )
+        left = np.zeros(0)  # scipy before 1.13 does not solve an empty system
+        if n:
+            cross = self._phi[:n] @ phi
+            left = solve_triangular(
+                self._lower[:n, :n], cross, lower=True, check_finite=False
+            )
         length = float(phi @ phi)
         pivot = length + self.ridge - float(left @ left)
         noise = EPSILON * (n + 1) * length
