@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklearn_mvrsm._conditions import Activity, Dimension
+from sklearn_mvrsm._configspace import ConfigSpaceMethods
 from sklearn_mvrsm._constraints import (
     Constraint,
     InfeasibleSpaceError,
@@ -31,7 +32,7 @@ _TRIES = 10_000  # points drawn before a space is declared infeasible
 _ALTERNATIVE = ""  # key under which codes tell the alternative; never a name
 
 
-class SearchSpace:
+class SearchSpace(ConfigSpaceMethods):
     """Named parameters, when they exist, and which combinations are forbidden.
 
     Parameters
