@@ -270,7 +270,7 @@ class Surrogate:
         values : ndarray of shape (n,)
             Of the objective; their scale does not matter.
         """
-        if len(values) >= LEARN_FROM and np.ptp(values) > 0.0:
+        if len(values) >= LEARN_FROM and self.domain.d and np.ptp(values) > 0.0:
             rows = _informative(values)
             points_, active_, values_ = points[rows], active[rows], values[rows]
             output = Output.of(values, self._strength)
@@ -365,4 +365,6 @@ def _safe_cholesky(matrix: FloatArray, noise: float) -> FloatArray:
             lower = np.linalg.cholesky(matrix + jitter * identity)
             return lower.astype(np.float64)
         except np.linalg.LinAlgError:
+            if not np.isfinite(matrix).all():
+                raise
             jitter = max(10.0 * jitter, noise, 1e-12 * scale)
