@@ -163,7 +163,7 @@ class TaskTree:
         return self._open.get(candidate)
 
     def scored(self, fold: FoldScore, params: Mapping[str, Any]) -> None:
-        """Close the task of a fold that could not do so itself.
+        """Close the task of a fold that did not run here, or not to its end.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class TaskTree:
         """
         if self._search_context is None:
             return
-        never_ran = fold.status == "skipped"
+        never_ran = fold.slot is None
         if fold.killed or never_ran:
             self._open[fold.candidate][fold.fold].close(begun=not never_ran)
 

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import joblib
 
@@ -56,7 +56,7 @@ class FoldScore:
     exception : BaseException or None
         What was raised, where errors are to be raised and it could be brought here.
     slot : int or None
-        Where it ran. None if it never did.
+        Where it ran. None if it never did, or not in this search.
     started, finished : float or None
         When it ran, by ``time.monotonic``.
     multimetric : bool
@@ -85,6 +85,18 @@ class FoldScore:
     stop: bool = False
 
 
+class Memory(Protocol):
+    """Knows folds that were finished before, and keeps new ones."""
+
+    def recall(
+        self, candidate: int, params: Mapping[str, Any]
+    ) -> Mapping[int, FoldScore]:
+        """Give the folds of a candidate that need not be fitted, by number."""
+
+    def record(self, fold: FoldScore) -> None:
+        """Keep a fold that has just been finished."""
+
+
 class Evaluator:
     """Evaluates candidates on folds, several at a time. Use it in a ``with`` block.
 
@@ -103,6 +115,8 @@ class Evaluator:
         Bytes for one fit.
     killable : bool
         Whether fits must run where `close` can end them, even without limits.
+    memory : Memory or None
+        What it recalls is not fitted.
 
     Attributes
     ----------
@@ -118,11 +132,13 @@ class Evaluator:
         timeout: float | None = None,
         memory_limit: int | None = None,
         killable: bool = False,
+        memory: Memory | None = None,
     ) -> None:
         self.n_slots: int = joblib.effective_n_jobs(n_jobs)
         self._job = job
         self._timeout = timeout
         self._memory_limit = memory_limit
+        self._memory = memory
         self._in_caller = (
             self.n_slots == 1 and timeout is memory_limit is None and not killable
         )
@@ -174,11 +190,20 @@ class Evaluator:
         tasks : sequence, optional
             Callback contexts of scikit-learn 1.9, one a fold.
         """
-        self._records[candidate] = _Record(candidate, tuple(folds))
+        record = _Record(candidate, tuple(folds))
+        self._records[candidate] = record
+        known: Mapping[int, FoldScore] = {}
+        if self._memory is not None:
+            known = self._memory.recall(candidate, params)
+        for fold in known.keys() & set(folds):
+            self._arrive(record, known[fold])
         for fold, task in zip(folds, tasks or [None] * len(folds), strict=True):
+            if fold in known or fold in record.folds[record.n_kept :]:
+                continue
             self._pool.submit(
                 (candidate, fold), self._run, params, fold, task, timeout=self._timeout
             )
+        self._decided.extend(record.decide())
 
     def next_event(self, timeout: float | None = None) -> FoldScore | None:
         """Wait for the next fold to be decided.
@@ -231,11 +256,16 @@ class Evaluator:
 
     def _take(self, event: Event) -> None:
         score = _fold_score(event, keep_exception=self._job.raise_errors)
+        if self._memory is not None:
+            self._memory.record(score)
         record = self._records[score.candidate]
+        self._arrive(record, score)
+        self._decided.extend(record.decide())
+
+    def _arrive(self, record: "_Record", score: FoldScore) -> None:
         record.arrived[score.fold] = score
         if score.status in ENDING_STATUSES:
             self._end(record, record.folds.index(score.fold) + 1)
-        self._decided.extend(record.decide())
 
     def _end(self, record: "_Record", n_kept: int) -> None:
         """Keep the first folds only."""

@@ -6,12 +6,22 @@ Rule of order: just before candidate k is asked for (from 0 on), exactly the can
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from sklearn_mvrsm._evaluation import Evaluator, FoldScore
-from sklearn_mvrsm._optimizer import MVRSMOptimizer, SpaceExhaustedError
+from sklearn_mvrsm._optimizer import SpaceExhaustedError
 from sklearn_mvrsm._results import Candidate
+
+
+class Proposer(Protocol):
+    """Someone who proposes candidates, as `MVRSMOptimizer` does."""
+
+    def ask(self) -> dict[str, Any]:
+        """Propose a candidate."""
+
+    def tell(self, params: Mapping[str, Any], value: float) -> None:
+        """Learn the value of one."""
 
 
 class Observer(Protocol):
@@ -29,7 +39,7 @@ class SearchLoop:
 
     Parameters
     ----------
-    optimizer : MVRSMOptimizer
+    optimizer : Proposer
         Proposes candidates.
     n_iter : int
         How many candidates to ask for.
@@ -47,7 +57,7 @@ class SearchLoop:
 
     def __init__(
         self,
-        optimizer: MVRSMOptimizer,
+        optimizer: Proposer,
         *,
         n_iter: int,
         n_splits: int,

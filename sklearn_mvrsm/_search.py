@@ -2,6 +2,7 @@
 
 import contextlib
 import numbers
+import os
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -14,14 +15,16 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
 from sklearn_mvrsm._callbacks import TaskTree
+from sklearn_mvrsm._checkpoint import Checkpoint, ReplayedOptimizer, open_checkpoint
 from sklearn_mvrsm._checks import check_names, check_target, warn_of_idle_slots
 from sklearn_mvrsm._evaluation import Evaluator
 from sklearn_mvrsm._fit_log import FitLog
 from sklearn_mvrsm._fold import FitJob
 from sklearn_mvrsm._folds import FrozenFolds, draw
+from sklearn_mvrsm._html import SummaryMixin
 from sklearn_mvrsm._judge import Judge
 from sklearn_mvrsm._loop import SearchLoop
-from sklearn_mvrsm._proposals import make_optimizer
+from sklearn_mvrsm._proposals import make_optimizer, make_plan
 from sklearn_mvrsm._results import (
     Candidate,
     any_score,
@@ -59,7 +62,7 @@ _FITTED = (
 )
 
 
-class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is untyped
+class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # untyped base
     """Search with cross-validation for parameters that maximise a score.
 
     Candidates are proposed one after the other by MVRSM, a surrogate model of the score
@@ -107,6 +110,10 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
     fit_timeout : float, default=None
         Seconds for one fit with its scoring. Then the fit is killed, whatever it does,
         and the other folds of the candidate are skipped.
+    checkpoint : str or path-like, default=None
+        File in which every finished fit is kept at once: a journal of JSON lines.
+        If it exists, the search goes on where it ended, as if it had never been
+        interrupted; it is refused if it is of another search. See the Notes.
     method : {"mvrsm", "paper"}, default="mvrsm"
         "paper" is the published algorithm.
 
@@ -140,13 +147,22 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
         Gives the folds that were used, again and again.
     fit_log_ : dict of str to array
         A row a fit: ``candidate``, ``fold``, ``status``, ``slot`` (-1 where it did not
-        run), ``start`` and ``finish`` (seconds since the search began).
+        run here), ``start`` and ``finish`` (seconds since the search began).
 
     Notes
     -----
     If the search is interrupted (``KeyboardInterrupt``), ``cv_results_``,
     ``best_params_`` and ``best_score_`` are set from the candidates that have finished,
     and the interrupt goes on.
+
+    A ``checkpoint`` is of this search if the space, the data, the folds, the scoring,
+    the estimator, and all arguments that decide about proposals or fits are the same;
+    functions count as the same if their names are. ``n_iter`` may differ, and a larger
+    one extends a search, as may ``n_jobs`` and ``error_score``. ``random_state=None``
+    takes the seed of the file, and a splitter that shuffles needs a fixed one. Fits
+    that failed are not repeated, unless ``error_score="raise"`` had them end the
+    search. An extension keeps the plan of the first run: ``method="paper"`` does not
+    explore in that run's last step, and its ``n_initial_points`` holds.
 
     Examples
     --------
@@ -179,6 +195,7 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
         "random_state": ["random_state"],
         "n_pending": [Interval(numbers.Integral, 1, None, closed="left")],
         "fit_timeout": [Interval(numbers.Real, 0, None, closed="neither"), None],
+        "checkpoint": [str, os.PathLike, None],
         "method": [StrOptions({"mvrsm", "paper"})],
     }
 
@@ -200,6 +217,7 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
         n_jobs: int | None = None,
         n_pending: int = 2,
         fit_timeout: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         method: str = "mvrsm",
     ) -> None:
         self.estimator = estimator
@@ -217,6 +235,7 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
         self.n_jobs = n_jobs
         self.n_pending = n_pending
         self.fit_timeout = fit_timeout
+        self.checkpoint = checkpoint
         self.method = method
 
     def __sklearn_tags__(self) -> Any:
@@ -251,7 +270,13 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
         Raises
         ------
         ValueError
-            If something is wrong with an argument; if not a single fit succeeded.
+            If something is wrong with an argument; if not a single fit succeeded; if
+            the checkpoint is of another search.
+        OSError
+            If the checkpoint cannot be written: before the first fit, or once the disk
+            is full.
+        RuntimeError
+            If another search is using the checkpoint.
         """
         for name in _FITTED:
             self.__dict__.pop(name, None)
@@ -274,9 +299,12 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
         )
         self.space_ = SearchSpace.from_any(self.param_space)
         check_names(job.estimator, self.space_)
-        self.optimizer_ = make_optimizer(self, self.space_)
+        plan = make_plan(self)
         judge = Judge(self, scorers)
-        self._search(job, judge, tree)
+        with open_checkpoint(self, job, plan) as checkpoint:
+            plan = plan if checkpoint is None else checkpoint.plan
+            self.optimizer_ = make_optimizer(self, self.space_, plan)
+            self._search(job, judge, tree, checkpoint)
         if self.refit:
             self._refit_best(job, tree)
         tree.end()
@@ -325,13 +353,17 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
         self.cv_ = FrozenFolds(splits, num_samples(X))
         return splits
 
-    def _search(self, job: FitJob, judge: Judge, tree: TaskTree) -> None:
+    def _search(
+        self, job: FitJob, judge: Judge, tree: TaskTree, checkpoint: Checkpoint | None
+    ) -> None:
         """Run the loop, and keep what it found, also when it is interrupted."""
         n_candidates = int(min(self.n_iter, self.space_.cardinality))
         printer = Printer(self.verbose, n_candidates, self.n_splits_)
         log = FitLog(self.n_splits_)
         loop = SearchLoop(
-            self.optimizer_,
+            self.optimizer_
+            if checkpoint is None
+            else ReplayedOptimizer(self, checkpoint),
             n_iter=self.n_iter,
             n_splits=self.n_splits_,
             n_pending=self.n_pending,
@@ -343,7 +375,7 @@ class MVRSMSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn is unty
         tree.begin_search(n_candidates, self.n_splits_)
         try:
             with Evaluator(
-                job, n_jobs=self.n_jobs, timeout=self.fit_timeout
+                job, n_jobs=self.n_jobs, timeout=self.fit_timeout, memory=checkpoint
             ) as evaluator:
                 warn_of_idle_slots(self, evaluator.n_slots)
                 loop.run(evaluator)

@@ -53,6 +53,7 @@ LAYERS = {
     "workers": ("_outcomes", "_inline", "_process", "_runs", "_workers"),
     "evaluation": ("_surroundings", "_payload", "_fold", "_evaluation"),
     "results": ("_results",),
+    "journal": ("_journal",),
     "search": (
         "_folds",
         "_checks",
@@ -61,6 +62,8 @@ LAYERS = {
         "_verbose",
         "_callbacks",
         "_fit_log",
+        "_fingerprint",
+        "_checkpoint",
         "_loop",
         "_search",
     ),
@@ -76,7 +79,16 @@ ABOVE = {
     "workers": {"compat"},
     "evaluation": {"workers", "compat"},
     "results": set(),
-    "search": {"names", "optimizer", "compat", "workers", "evaluation", "results"},
+    "journal": set(),
+    "search": {
+        "names",
+        "optimizer",
+        "compat",
+        "workers",
+        "evaluation",
+        "results",
+        "journal",
+    },
     "public": {"names", "optimizer", "search"},
 }
 
@@ -92,6 +104,7 @@ DEPENDENCIES = {
     "workers": set(),
     "evaluation": {"numpy", "sklearn", "joblib"},
     "results": {"numpy", "scipy"},
+    "journal": set(),
     "search": {"numpy", "sklearn", "joblib"},
     "public": set(),
 }
@@ -112,6 +125,7 @@ FORBIDDEN = {
     "optimizer": NO_CLOCKS_NO_PROCESSES,
     "workers": {"numpy", "scipy", "sklearn"},
     "results": NO_CLOCKS_NO_PROCESSES,
+    "journal": NO_CLOCKS_NO_PROCESSES | {"pickle", "marshal", "shelve", "joblib"},
     "search": {"numpy.linalg", "scipy.linalg", "signal", "multiprocessing"},
 }
 

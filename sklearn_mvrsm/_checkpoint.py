@@ -1,0 +1,354 @@
+"""A search that goes on where it was ended: what its journal holds, and how to use it.
+
+Nothing of the optimiser is stored. A resumed search asks for its candidates once more,
+which takes milliseconds each, and is given the folds that had been finished instead of
+fitting them; so it comes to the very state in which it was ended.
+
+Where the optimiser proposes something else than the journal has (floating point rounds
+differently on another machine or with another release), the search follows the journal
+as far as that goes, with a warning, and goes on from there.
+"""
+
+import contextlib
+import platform
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from sklearn_mvrsm._evaluation import FoldScore
+from sklearn_mvrsm._fingerprint import (
+    describe,
+    describe_estimator,
+    describe_scorer,
+    digest_content,
+    digest_folds,
+)
+from sklearn_mvrsm._fold import FitJob
+from sklearn_mvrsm._journal import Journal, Record, differences
+from sklearn_mvrsm._proposals import Plan, make_optimizer
+from sklearn_mvrsm._sklearn_compat import num_samples
+from sklearn_mvrsm._space import SearchSpace
+
+__all__ = ["Checkpoint", "ReplayedOptimizer", "open_checkpoint"]
+
+KIND = "sklearn-mvrsm checkpoint 1"
+
+# Arguments that decide what is proposed or what becomes of a fit. Free to change are
+# n_iter, n_jobs, a random_state that becomes None, error_score (failures are kept as
+# such), and all that only shows, ends or follows the search.
+_DECISIVE = (
+    "method",
+    "n_pending",
+    "n_initial_points",
+    "initial_points",
+    "return_train_score",
+    "fit_timeout",
+    "fit_memory_limit",
+    "racing",
+)
+_MOST_SHOWN = 10  # differences named in a refusal
+_KEPT = (
+    "candidate",
+    "fold",
+    "status",
+    "fit_time",
+    "score_time",
+    "n_test_samples",
+    "error",
+    "multimetric",
+)
+
+
+@contextlib.contextmanager
+def open_checkpoint(
+    search: Any, job: FitJob, plan: Plan
+) -> "Iterator[Checkpoint | None]":
+    """Open the checkpoint of a search; None if it has none.
+
+    Parameters
+    ----------
+    search : MVRSMSearchCV
+        Its arguments are checked, ``space_`` is set, and nothing has been fitted.
+    job : FitJob
+        What is to be fitted.
+    plan : Plan
+        Of this search, if it turns out to be the first on this checkpoint.
+
+    Yields
+    ------
+    Checkpoint or None
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    RuntimeError
+        If another search is using it.
+    ValueError
+        If it is of another search, naming what differs, or of something else.
+    """
+    if search.checkpoint is None:
+        yield None
+        return
+    header = {
+        "search": _fingerprint(search, job),
+        "plan": asdict(plan),
+        "versions": _versions(),
+    }
+    with Journal(search.checkpoint, KIND, header) as journal:
+        if journal.is_torn:
+            warnings.warn(
+                f"The last line of the checkpoint {journal.path!r} breaks off, as "
+                "after a crash in the middle of a write; it is dropped.",
+                UserWarning,
+                stacklevel=6,
+            )
+        if not journal.is_new:
+            _match(search, journal, header)
+            # This also tells before the first fit whether there is room on the disk.
+            journal.append({"resumed": {"n_iter": search.n_iter, **_versions()}})
+        yield Checkpoint(journal, search.space_, keep_errors=not job.raise_errors)
+
+
+class Checkpoint:
+    """Remembers finished folds: those of the journal, and new ones into it.
+
+    Parameters
+    ----------
+    journal : Journal
+        Of this search.
+    space : SearchSpace
+        It turns params into codes.
+    keep_errors : bool
+        Whether a fit that raised counts as finished.
+
+    Attributes
+    ----------
+    plan : Plan
+        Of the first search on this journal.
+    codes : dict of int to dict
+        Codes of the params of each candidate that the journal knows.
+    """
+
+    def __init__(
+        self, journal: Journal, space: SearchSpace, *, keep_errors: bool
+    ) -> None:
+        self._journal = journal
+        self._space = space
+        self._keep_errors = keep_errors
+        self._codes_now: dict[int, Record] = {}
+        self._folds: dict[int, dict[int, FoldScore]] = {}
+        self.plan = Plan(**journal.header["plan"])
+        self.codes: dict[int, Record] = {}
+        for entry in journal.entries:
+            if "candidate" in entry:
+                fold = _to_fold_score(entry)
+                self.codes[fold.candidate] = entry["params"]
+                self._folds.setdefault(fold.candidate, {})[fold.fold] = fold
+
+    def recall(
+        self, candidate: int, params: Mapping[str, Any]
+    ) -> Mapping[int, FoldScore]:
+        """Give the folds of a candidate that need not be fitted, by number.
+
+        Parameters
+        ----------
+        candidate : int
+            Its number.
+        params : mapping
+            Its parameters.
+        """
+        self._codes_now[candidate] = self._space.to_codes(params)
+        return self._folds.get(candidate, {})
+
+    def record(self, fold: FoldScore) -> None:
+        """Write a fold that has just been finished, unless it ends the search.
+
+        Parameters
+        ----------
+        fold : FoldScore
+            Its candidate has been recalled.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        ends_the_search = fold.status == "error" and not self._keep_errors
+        if ends_the_search or fold.exception is not None:
+            return
+        entry = {name: getattr(fold, name) for name in _KEPT}
+        entry["params"] = self._codes_now[fold.candidate]
+        entry["test_scores"] = _to_json(fold.test_scores)
+        entry["train_scores"] = _to_json(fold.train_scores)
+        self._journal.append(entry)
+
+    def params(self, candidate: int) -> dict[str, Any]:
+        """Give the params of a candidate that the journal knows."""
+        return self._space.from_codes(self.codes[candidate])
+
+    def has_other(self, candidate: int, params: Mapping[str, Any]) -> bool:
+        """Tell whether the journal has other params for a candidate than these."""
+        known = self.codes.get(candidate)
+        return known is not None and known != self._space.to_codes(params)
+
+
+class ReplayedOptimizer:
+    """The optimiser of a search, held to the candidates of a checkpoint.
+
+    Parameters
+    ----------
+    search : MVRSMSearchCV
+        Its ``optimizer_`` is asked and told, and replaced by one that has been told
+        the same if it does not propose what the journal has.
+    checkpoint : Checkpoint
+        What the search has found before.
+    """
+
+    def __init__(self, search: Any, checkpoint: Checkpoint) -> None:
+        self._search = search
+        self._checkpoint = checkpoint
+        self._asked: list[dict[str, Any]] = []
+        self._told: list[tuple[Mapping[str, Any], float]] = []
+        self._follows = False
+
+    def ask(self) -> dict[str, Any]:
+        """Propose the next candidate, as `MVRSMOptimizer.ask` does."""
+        k = len(self._asked)
+        if self._follows and k in self._checkpoint.codes:
+            self._search.optimizer_.enqueue(self._checkpoint.params(k))
+        params: dict[str, Any] = self._search.optimizer_.ask()
+        if self._checkpoint.has_other(k, params):
+            params = self._follow(k)
+        self._asked.append(params)
+        return params
+
+    def tell(self, params: Mapping[str, Any], value: float) -> None:
+        """Report the value of a candidate, as `MVRSMOptimizer.tell` does."""
+        self._told.append((params, value))
+        self._search.optimizer_.tell(params, value)
+
+    def _follow(self, k: int) -> dict[str, Any]:
+        """Begin anew with an optimiser that is made to ask for what the journal has."""
+        self._follows = True
+        warnings.warn(
+            f"Candidate {k} of the checkpoint is not the one that is proposed now, as "
+            "can happen on another machine or with other releases. What has been "
+            "finished is kept, and the search goes on from there; the candidates to "
+            "come are not those of a search that was never interrupted.",
+            UserWarning,
+            stacklevel=7,
+        )
+        optimizer = make_optimizer(
+            self._search, self._search.space_, self._checkpoint.plan, initial_points=()
+        )
+        for params in [*self._asked, self._checkpoint.params(k)]:
+            optimizer.enqueue(params)
+            latest = optimizer.ask()
+        for told, value in self._told:
+            optimizer.tell(told, value)
+        self._search.optimizer_ = optimizer
+        return latest
+
+
+def _fingerprint(search: Any, job: FitJob) -> Record:
+    """Describe all that decides about the results of a search."""
+    return {
+        "space": _describe_space(search.space_),
+        "data": {
+            "X": digest_content(job.X),
+            "y": digest_content(job.y),
+            "fit parameters": _describe_metadata(job.fit_params),
+            "score parameters": _describe_metadata(job.score_params),
+        },
+        "folds": {
+            "number": len(job.splits),
+            "samples": digest_folds(job.splits, num_samples(job.X)),
+        },
+        "scoring": {
+            "metrics": describe_scorer(job.scorer),
+            "guided by": search.refit if isinstance(search.refit, str) else "the first",
+        },
+        "estimator": describe_estimator(job.estimator),
+        "arguments": {
+            name: describe(getattr(search, name))
+            for name in _DECISIVE
+            if hasattr(search, name)
+        },
+    }
+
+
+def _describe_space(space: SearchSpace) -> Record:
+    """Turn the fingerprint of a space so that differences can be told by name."""
+    fingerprint: Record = space.fingerprint()
+    described: Record = {}
+    for place, coordinate in enumerate(fingerprint.pop("coordinates")):
+        name = coordinate.pop("name")
+        name = "choice of alternatives" if name is None else repr(name)
+        while name in described:
+            name += " of a later alternative"
+        described[name] = {"place": place, **coordinate}
+    return described | fingerprint
+
+
+def _describe_metadata(params: Mapping[str, Any]) -> Record:
+    return {
+        name: digest_content(value) if _is_data(value) else describe(value)
+        for name, value in params.items()
+    }
+
+
+def _is_data(value: Any) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, str)
+
+
+def _match(search: Any, journal: Journal, header: Record) -> None:
+    """Refuse a journal of another search."""
+    found = list(differences(journal.header["search"], header["search"]))
+    seeds = [each["plan"]["random_state"] for each in (journal.header, header)]
+    if search.random_state is not None and seeds[0] != seeds[1]:
+        found.append(f"random_state: it gives the seed {seeds[1]}, not {seeds[0]}")
+    if not found:
+        return
+    shown = "\n- ".join(found[:_MOST_SHOWN])
+    if len(found) > _MOST_SHOWN:
+        shown += f"\n- and {len(found) - _MOST_SHOWN} more"
+    hint = ""
+    if any(each.startswith("folds, samples") for each in found):
+        hint = "\nA splitter that shuffles gives the same folds if its seed is fixed."
+    raise ValueError(
+        f"The checkpoint {journal.path!r} is of another search, and was left as it is. "
+        f"These differ:\n- {shown}{hint}"
+    )
+
+
+def _versions() -> Record:
+    """Tell what is at work, for who reads the file; it is not compared."""
+    versions = {"python": platform.python_version()}
+    for name in ("sklearn-mvrsm", "scikit-learn", "numpy", "scipy"):
+        with contextlib.suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions
+
+
+def _to_json(scores: Mapping[str, float] | None) -> Record | None:
+    """Turn non-finite scores into text, for which JSON has no numbers."""
+    if scores is None:
+        return None
+    return {
+        name: score if np.isfinite(score) else str(score)
+        for name, score in scores.items()
+    }
+
+
+def _to_fold_score(entry: Mapping[str, Any]) -> FoldScore:
+    """Make the record of a fold that did not run here: it has no slot."""
+    scores: Record = {}
+    for part in ("test_scores", "train_scores"):
+        found = entry[part]
+        scores[part] = None if found is None else {k: float(found[k]) for k in found}
+    return FoldScore(**{name: entry[name] for name in _KEPT}, **scores)
