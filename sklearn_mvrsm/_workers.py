@@ -182,6 +182,7 @@ class WorkerPool:
         give_up = None if timeout is None else time.monotonic() + timeout
         while self._open:
             self._fill()
+            self._end_orphaned_groups()
             event = self._stop_late_run()
             if event is not None:
                 return event
@@ -190,7 +191,6 @@ class WorkerPool:
             except queue.Empty:
                 if give_up is not None and time.monotonic() >= give_up:
                     return None
-                self._end_orphaned_groups()
                 continue
             event = self._read(note)
             if event is not None:
@@ -339,9 +339,10 @@ class WorkerPool:
 
     def _pause(self, give_up: float | None) -> float:
         """Seconds until there is something to do without being told."""
-        times = [s.run.deadline for s in self._slots if s.run is not None]
-        ends = [t for t in [*times, give_up] if t is not None]
-        return min([_MAX_PAUSE, *(max(t - time.monotonic(), 0.0) for t in ends)])
+        runs = [slot.run for slot in self._slots]
+        ends = [give_up, *(run.deadline for run in runs if run is not None)]
+        waits = [end - time.monotonic() for end in ends if end is not None]
+        return max(min([_MAX_PAUSE, *waits]), 0.0)
 
     # ------------------------------------------------------------ workers
 
