@@ -71,7 +71,7 @@ def test_a_search_logs_each_fit_once_one_after_the_other_in_one_slot():
 class Interrupted(DecisionTreeClassifier):
     """Is interrupted by Ctrl-C if it has a certain depth."""
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None, check_input=True):
         if self.max_depth == 2:
             raise KeyboardInterrupt
         return super().fit(X, y)
