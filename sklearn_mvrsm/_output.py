@@ -96,6 +96,6 @@ def choose_strength(values: FloatArray, lower: FloatArray) -> float:
         mean = (white[:, 0] @ white[:, 1]) / (white[:, 1] @ white[:, 1])
         amplitude = np.mean((white[:, 0] - mean * white[:, 1]) ** 2)
         # log dt/dz = -log(1 + a z)
-        log_slope = -np.log1p(strength * (values - output.low) / output.scale)
+        log_slope = -np.log1p(strength * ((values - output.low) / output.scale))
         losses.append(0.5 * n * np.log(amplitude) - log_slope.sum())
     return STRENGTHS[int(np.argmin(losses))]
