@@ -65,8 +65,10 @@ LAYERS = {
         "_fingerprint",
         "_checkpoint",
         "_loop",
+        "_html",
         "_search",
     ),
+    "selection": ("_refit_rules", "_refit_folds", "selection"),
     "public": ("__init__",),
 }
 
@@ -89,6 +91,7 @@ ABOVE = {
         "results",
         "journal",
     },
+    "selection": {"compat"},
     "public": {"names", "optimizer", "search"},
 }
 
@@ -106,6 +109,7 @@ DEPENDENCIES = {
     "results": {"numpy", "scipy"},
     "journal": set(),
     "search": {"numpy", "sklearn", "joblib"},
+    "selection": {"numpy", "sklearn", "joblib"},
     "public": set(),
 }
 
