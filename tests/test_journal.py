@@ -206,8 +206,8 @@ def test_a_journal_that_could_not_be_opened_is_not_locked(path, monkeypatch, way
 @pytest.mark.skipif(_journal.fcntl is None, reason="flock is what is tested")
 def test_the_lock_goes_with_its_process(path):
     script = f"""
-import os, signal
-from sklearn_mvrsm._journal import Journal
+import runpy, signal
+Journal = runpy.run_path({_journal.__file__!r})["Journal"]
 journal = Journal({os.fspath(path)!r}, {KIND!r}, {HEADER!r})
 journal.append({ENTRIES[1]!r})
 print("open", flush=True)
