@@ -112,7 +112,7 @@ class TaskTree:
         self._root = root_callback_context(search, max_subtasks=1 + has_refit)
         self._search_context: Any = None
         self._n_splits = 0
-        self._open: dict[int, list[FoldTask]] = {}
+        self._open: dict[int, dict[int, FoldTask]] = {}
         if self._root is not None:
             self._root.call_on_fit_task_begin(**self._hook_kwargs)
 
@@ -148,19 +148,21 @@ class TaskTree:
         first = candidate * self._n_splits
         # Without callbacks of its own the search need not travel to the workers.
         caller = self._search if has_callbacks(self._search) else None
-        self._open[candidate] = [
-            FoldTask(
+        self._open[candidate] = {
+            fold: FoldTask(
                 self._search_context.subcontext(
                     task_name="candidate-split-evaluation", task_id=first + fold
                 ),
                 caller,
             )
             for fold in range(self._n_splits)
-        ]
+        }
 
     def fold_tasks(self, candidate: int) -> Sequence[FoldTask] | None:
         """Return the tasks that `started` opened; None where there are no callbacks."""
-        return self._open.get(candidate)
+        if candidate not in self._open:
+            return None
+        return list(self._open[candidate].values())
 
     def scored(self, fold: FoldScore, params: Mapping[str, Any]) -> None:
         """Close the task of a fold that did not run here, or not to its end.
@@ -174,14 +176,19 @@ class TaskTree:
         """
         if self._search_context is None:
             return
+        task = self._open[fold.candidate].pop(fold.fold)
         never_ran = fold.slot is None
         if fold.killed or never_ran:
-            self._open[fold.candidate][fold.fold].close(begun=not never_ran)
+            task.close(begun=not never_ran)
 
     def end_search(self) -> None:
-        """Close the task "search"."""
-        if self._search_context is not None:
-            self._search_context.call_on_fit_task_end(estimator=self._search)
+        """Close the task "search", and those of folds that did not reach their end."""
+        if self._search_context is None:
+            return
+        for tasks in self._open.values():
+            for task in tasks.values():
+                task.close(begun=False)
+        self._search_context.call_on_fit_task_end(estimator=self._search)
 
     @contextmanager
     def refit(self, estimator: Any) -> Iterator[None]:

@@ -1,10 +1,12 @@
 """What the scores of a search mean: which metrics there are, and which one guides."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sklearn_mvrsm._evaluation import FoldScore
+from sklearn_mvrsm._racing import Race
 from sklearn_mvrsm._results import Candidate
 from sklearn_mvrsm._sklearn_compat import named_scorers
 
@@ -20,6 +22,8 @@ class Judge:
         It has ``refit``, and the check of it for several metrics.
     scorer : callable
         What scores a fit.
+    race : Race or None
+        Decides which candidates are given up after some of their folds.
 
     Attributes
     ----------
@@ -27,9 +31,11 @@ class Judge:
         Whether metrics have names.
     """
 
-    def __init__(self, search: Any, scorer: Any) -> None:
+    def __init__(self, search: Any, scorer: Any, race: Race | None = None) -> None:
         named = named_scorers(scorer)
         self._search = search
+        self._race = race
+        self._given_up: set[int] = set()
         self._names = None if named is None else list(named)
         self.multimetric = named is not None
 
@@ -47,7 +53,9 @@ class Judge:
         )
 
     def started(self, candidate: int, params: dict[str, Any]) -> None:
-        """Look at a candidate: there is nothing to judge yet."""
+        """Let a candidate, which has just been asked for, run against the best."""
+        if self._race is not None:
+            self._race.enter(candidate)
 
     def scored(self, fold: FoldScore, params: dict[str, Any]) -> None:
         """Learn the metrics from the first fit that succeeds.
@@ -80,8 +88,44 @@ class Judge:
                 f"{sorted(names)} after {sorted(self._names)}"
             )
 
-    def value(self, candidate: Candidate) -> float:
-        """Give what is minimised: the negated mean score, nan for a failure."""
-        if self._names is None:
-            return np.nan
-        return -candidate.mean_test_score(self.guide)
+    def gives_up(self, number: int, folds: Sequence[FoldScore]) -> bool:
+        """Whether the other folds of a candidate are not worth their time.
+
+        Parameters
+        ----------
+        number : int
+            Number of the candidate.
+        folds : sequence of FoldScore
+            Its folds that are decided, in order.
+        """
+        if self._race is None or not self._race.is_hopeless(number, folds, self.guide):
+            return False
+        self._given_up.add(number)
+        return True
+
+    def score(self, candidate: Candidate) -> float:
+        """Mean score of the guide; nan for a failure, or while metrics are unknown."""
+        return np.nan if self._names is None else candidate.mean_test_score(self.guide)
+
+    def value(self, number: int, candidate: Candidate) -> float:
+        """Give what is minimised, and take note of it.
+
+        Parameters
+        ----------
+        number : int
+            Number of the candidate.
+        candidate : Candidate
+            Its folds are all decided.
+
+        Returns
+        -------
+        float
+            The negated mean score; an estimate of it for a candidate that was given
+            up; nan for a failure.
+        """
+        if self._race is None:
+            return -self.score(candidate)
+        self._race.learn(candidate, self.guide)
+        if number in self._given_up:
+            return -self._race.estimate(number, candidate, self.guide)
+        return -self.score(candidate)

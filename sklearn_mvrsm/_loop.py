@@ -5,11 +5,14 @@ Rule of order: just before candidate k is asked for (from 0 on), exactly the can
 ``n_pending``, never on how many fits run at a time or on how long they take.
 """
 
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from sklearn_mvrsm._evaluation import Evaluator, FoldScore
+from sklearn_mvrsm._judge import Judge
 from sklearn_mvrsm._optimizer import SpaceExhaustedError
 from sklearn_mvrsm._results import Candidate
 
@@ -47,12 +50,14 @@ class SearchLoop:
         Number of folds of each.
     n_pending : int
         How many candidates may be in flight.
-    value : callable
-        Gives the value of a candidate: lower is better, nan is a failure.
+    judge : Judge
+        Gives the value of a candidate, and says which are given up.
     fold_tasks : callable
         Gives the callback contexts of the folds of a candidate, or None.
     observers : sequence of Observer
-        Called in this order.
+        Called in this order; the judge comes before them.
+    deadline : float or None
+        When to end, by ``time.monotonic``, with what has finished by then.
     """
 
     def __init__(
@@ -62,19 +67,22 @@ class SearchLoop:
         n_iter: int,
         n_splits: int,
         n_pending: int,
-        value: Callable[[Candidate], float],
+        judge: Judge,
         fold_tasks: Callable[[int], Sequence[Any] | None],
-        observers: Sequence[Observer],
+        observers: Sequence[Observer] = (),
+        deadline: float | None = None,
     ) -> None:
         self._optimizer = optimizer
         self._n_iter = n_iter
         self._n_splits = n_splits
         self._n_pending = n_pending
-        self._value = value
+        self._judge = judge
         self._fold_tasks = fold_tasks
-        self._observers = observers
+        self._observers = (judge, *observers)
+        self._deadline = deadline
         self._params: list[dict[str, Any]] = []
         self._folds: list[list[FoldScore]] = []
+        self._given_up: set[int] = set()
         self._n_told = 0
         self._stopped = False
 
@@ -88,26 +96,46 @@ class SearchLoop:
         ]
 
     def run(self, evaluator: Evaluator) -> None:
-        """Search until the budget or the space is used up, or a callback says stop.
+        """Search until the budget, the space or the time is used up, or a stop flag.
 
         Parameters
         ----------
         evaluator : Evaluator
-            Runs the folds; the caller closes it.
+            Runs the folds; the caller closes it, which ends what is still running.
         """
         self._propose(evaluator)
-        while (fold := evaluator.next_event()) is not None:
-            params = self._params[fold.candidate]
-            self._folds[fold.candidate].append(fold)
-            for observer in self._observers:
-                observer.scored(fold, params)
-            self._stopped |= fold.stop
+        while (fold := self._next(evaluator)) is not None:
+            self._receive(fold, evaluator)
             self._propose(evaluator)
         self._tell(len(self._params))
 
+    def _next(self, evaluator: Evaluator) -> FoldScore | None:
+        """Wait for a fold; None where nothing is under way, or the time is over."""
+        if self._deadline is None:
+            return evaluator.next_event()
+        return evaluator.next_event(max(self._deadline - time.monotonic(), 0.0))
+
+    def _receive(self, fold: FoldScore, evaluator: Evaluator) -> None:
+        """Take a fold, show it, and see what it means for the folds that follow."""
+        k = fold.candidate
+        if k in self._given_up:  # this one was decided before that was known
+            fold = replace(
+                fold, status="skipped", test_scores=None, train_scores=None, error=""
+            )
+        folds = self._folds[k]
+        folds.append(fold)
+        for observer in self._observers:
+            observer.scored(fold, self._params[k])
+        self._stopped |= fold.stop
+        if k in self._given_up or not 0 < len(folds) < self._n_splits:
+            return
+        if self._judge.gives_up(k, folds):
+            self._given_up.add(k)
+            evaluator.cancel(k)
+
     def _propose(self, evaluator: Evaluator) -> None:
         """Ask for as many candidates as the rule of order allows now."""
-        while not self._stopped and (k := len(self._params)) < self._n_iter:
+        while not self._is_over() and (k := len(self._params)) < self._n_iter:
             n_needed = max(k - self._n_pending + 1, 0)
             if any(len(folds) < self._n_splits for folds in self._folds[:n_needed]):
                 return
@@ -124,12 +152,18 @@ class SearchLoop:
                 observer.started(k, params)
             evaluator.submit(k, params, range(self._n_splits), self._fold_tasks(k))
 
+    def _is_over(self) -> bool:
+        late = self._deadline is not None and time.monotonic() >= self._deadline
+        return self._stopped or late
+
     def _tell(self, n: int) -> None:
         """Tell the values of the first n candidates, as far as that is still due."""
         for k in range(self._n_told, n):
-            candidate = Candidate(self._params[k], tuple(self._folds[k]))
-            self._optimizer.tell(self._params[k], self._value(candidate))
-            self._n_told += 1
+            self._n_told = k + 1
+            if len(self._folds[k]) == self._n_splits:
+                candidate = Candidate(self._params[k], tuple(self._folds[k]))
+                value = self._judge.value(k, candidate)
+                self._optimizer.tell(self._params[k], value)
 
     def _warn_exhausted(self) -> None:
         n = len(self._params)

@@ -199,12 +199,21 @@ def non_finite_means(results: Mapping[str, Any]) -> dict[str, FloatArray]:
     Returns
     -------
     dict of str to array of shape (n,)
-        For each such set the first column of means with a non-finite entry.
+        For each such set the first column of means with a non-finite entry, where
+        candidates that were given up are not counted.
     """
+    given_up = np.zeros(len(results["params"]), dtype=np.bool_)
+    for name, column in results.items():
+        if name.startswith("split") and name.endswith("_status"):
+            given_up |= column == "skipped"
+    given_up &= results["status"] == "ok"
     found: dict[str, FloatArray] = {}
     for name, column in results.items():
         for part in ("test", "train"):
-            if name.startswith(f"mean_{part}_") and not np.isfinite(column).all():
+            if (
+                name.startswith(f"mean_{part}_")
+                and not np.isfinite(column[~given_up]).all()
+            ):
                 found.setdefault(part, column)
     return found
 
@@ -230,7 +239,13 @@ def describe_failures(candidates: Sequence[Candidate], error_score: object) -> s
         The wording is that of ``GridSearchCV``, followed by counts by kind.
     """
     statuses = Counter(fold.status for c in candidates for fold in c.folds)
-    skipped = statuses.pop("skipped", 0)
+    statuses.pop("skipped", None)
+    skipped = sum(
+        fold.status == "skipped"
+        for c in candidates
+        if c.status in ENDING_STATUSES
+        for fold in c.folds
+    )
     n_fits = statuses.total()
     n_failed = n_fits - statuses.pop("ok", 0)
     if n_failed == 0:

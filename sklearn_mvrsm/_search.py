@@ -1,48 +1,35 @@
 """MVRSMSearchCV: hyperparameter search with cross-validation."""
 
-import contextlib
 import numbers
 import os
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
 from sklearn_mvrsm._callbacks import TaskTree
-from sklearn_mvrsm._checkpoint import Checkpoint, ReplayedOptimizer, open_checkpoint
-from sklearn_mvrsm._checks import check_names, check_target, warn_of_idle_slots
-from sklearn_mvrsm._evaluation import Evaluator
-from sklearn_mvrsm._fit_log import FitLog
+from sklearn_mvrsm._checkpoint import open_checkpoint
+from sklearn_mvrsm._checks import check_names, check_target
 from sklearn_mvrsm._fold import FitJob
 from sklearn_mvrsm._folds import FrozenFolds, draw
 from sklearn_mvrsm._html import SummaryMixin
 from sklearn_mvrsm._judge import Judge
-from sklearn_mvrsm._loop import SearchLoop
 from sklearn_mvrsm._proposals import make_optimizer, make_plan
-from sklearn_mvrsm._results import (
-    Candidate,
-    any_score,
-    describe_failures,
-    format_results,
-    non_finite_means,
-)
+from sklearn_mvrsm._racing import Race
+from sklearn_mvrsm._session import run_search
 from sklearn_mvrsm._sklearn_compat import (
     BaseSearchCV,
     Interval,
     StrOptions,
     check_method_params,
     fit_context,
-    named_scorers,
     num_samples,
 )
 from sklearn_mvrsm._space import SearchSpace
-from sklearn_mvrsm._verbose import Printer
 
 _FITTED = (
     "best_estimator_",
@@ -110,12 +97,25 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # untype
     fit_timeout : float, default=None
         Seconds for one fit with its scoring. Then the fit is killed, whatever it does,
         and the other folds of the candidate are skipped.
+    fit_memory_limit : int, default=None
+        Bytes that one fit may use on top of what its process uses at the start, where
+        the platform can enforce it (Linux). A fit that asks for more fails.
+    timeout : float, default=None
+        Seconds for the whole search. Then running fits are killed, the candidates that
+        have finished are kept, and the best is refitted.
     checkpoint : str or path-like, default=None
         File in which every finished fit is kept at once: a journal of JSON lines.
         If it exists, the search goes on where it ended, as if it had never been
         interrupted; it is refused if it is of another search. See the Notes.
+    racing : bool or float, default=False
+        Whether to give up a candidate after some of its folds, where the chance that
+        it becomes the best one is below this error level; True is 0.05. Its other
+        folds are skipped, and it ranks behind all that were completed. See the Notes.
     method : {"mvrsm", "paper"}, default="mvrsm"
         "paper" is the published algorithm.
+    progress : bool, default=False
+        Whether to show a bar with the fits done, running and failed, the best score
+        and the time left. It needs tqdm.
 
     Attributes
     ----------
@@ -164,6 +164,13 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # untype
     search. An extension keeps the plan of the first run: ``method="paper"`` does not
     explore in that run's last step, and its ``n_initial_points`` holds.
 
+    ``racing`` compares a candidate with the best one known when it was asked for, fold
+    by fold. From the paired differences it predicts the difference of the final means;
+    a t distribution allows for how little a few folds say, and for what differences
+    were like before. The optimiser is told an estimate of the mean score. What is given
+    up depends on scores alone, not on ``n_jobs`` or time; but a slot saves nothing
+    where all folds of a candidate run at once.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -195,8 +202,12 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # untype
         "random_state": ["random_state"],
         "n_pending": [Interval(numbers.Integral, 1, None, closed="left")],
         "fit_timeout": [Interval(numbers.Real, 0, None, closed="neither"), None],
+        "fit_memory_limit": [Interval(numbers.Real, 1, None, closed="left"), None],
+        "timeout": [Interval(numbers.Real, 0, None, closed="neither"), None],
         "checkpoint": [str, os.PathLike, None],
+        "racing": ["boolean", Interval(numbers.Real, 0, 1, closed="neither")],
         "method": [StrOptions({"mvrsm", "paper"})],
+        "progress": ["boolean"],
     }
 
     def __init__(
@@ -217,8 +228,12 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # untype
         n_jobs: int | None = None,
         n_pending: int = 2,
         fit_timeout: float | None = None,
+        fit_memory_limit: float | None = None,
+        timeout: float | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        racing: bool | float = False,
         method: str = "mvrsm",
+        progress: bool = False,
     ) -> None:
         self.estimator = estimator
         self.param_space = param_space
@@ -235,8 +250,12 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # untype
         self.n_jobs = n_jobs
         self.n_pending = n_pending
         self.fit_timeout = fit_timeout
+        self.fit_memory_limit = fit_memory_limit
+        self.timeout = timeout
         self.checkpoint = checkpoint
+        self.racing = racing
         self.method = method
+        self.progress = progress
 
     def __sklearn_tags__(self) -> Any:
         """Take the tags of the inner estimator, but for array API support."""
@@ -272,6 +291,8 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # untype
         ValueError
             If something is wrong with an argument; if not a single fit succeeded; if
             the checkpoint is of another search.
+        TimeoutError
+            If no candidate was finished within ``timeout``.
         OSError
             If the checkpoint cannot be written: before the first fit, or once the disk
             is full.
@@ -300,11 +321,12 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # untype
         self.space_ = SearchSpace.from_any(self.param_space)
         check_names(job.estimator, self.space_)
         plan = make_plan(self)
-        judge = Judge(self, scorers)
+        level = 0.05 if self.racing is True else self.racing
+        judge = Judge(self, scorers, Race(level) if level else None)
         with open_checkpoint(self, job, plan) as checkpoint:
             plan = plan if checkpoint is None else checkpoint.plan
             self.optimizer_ = make_optimizer(self, self.space_, plan)
-            self._search(job, judge, tree, checkpoint)
+            run_search(self, job, judge, tree, checkpoint)
         if self.refit:
             self._refit_best(job, tree)
         tree.end()
@@ -352,79 +374,6 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # untype
         self.n_splits_ = len(splits)
         self.cv_ = FrozenFolds(splits, num_samples(X))
         return splits
-
-    def _search(
-        self, job: FitJob, judge: Judge, tree: TaskTree, checkpoint: Checkpoint | None
-    ) -> None:
-        """Run the loop, and keep what it found, also when it is interrupted."""
-        n_candidates = int(min(self.n_iter, self.space_.cardinality))
-        printer = Printer(self.verbose, n_candidates, self.n_splits_)
-        log = FitLog(self.n_splits_)
-        loop = SearchLoop(
-            self.optimizer_
-            if checkpoint is None
-            else ReplayedOptimizer(self, checkpoint),
-            n_iter=self.n_iter,
-            n_splits=self.n_splits_,
-            n_pending=self.n_pending,
-            value=judge.value,
-            fold_tasks=tree.fold_tasks,
-            observers=(judge, tree, printer, log),
-        )
-        printer.begin()
-        tree.begin_search(n_candidates, self.n_splits_)
-        try:
-            with Evaluator(
-                job, n_jobs=self.n_jobs, timeout=self.fit_timeout, memory=checkpoint
-            ) as evaluator:
-                warn_of_idle_slots(self, evaluator.n_slots)
-                loop.run(evaluator)
-        except KeyboardInterrupt:
-            self.fit_log_ = log.to_dict()
-            # A callable refit may not bear part of the results.
-            with contextlib.suppress(Exception):
-                self._keep(loop.finished, judge, job.scorer)
-            raise
-        self.fit_log_ = log.to_dict()
-        self._keep(loop.finished, judge, job.scorer)
-        self._report(loop.finished)
-        tree.end_search()
-
-    def _keep(self, candidates: Sequence[Candidate], judge: Judge, scorer: Any) -> None:
-        """Set the fitted attributes that the candidates give."""
-        if not candidates:
-            return
-        self.multimetric_ = judge.multimetric
-        self.scorer_ = named_scorers(scorer) or scorer
-        self.cv_results_ = format_results(
-            candidates,
-            judge.names,
-            error_score=np.nan if self._raises else float(self.error_score),
-            return_train_score=self.return_train_score,
-        )
-        if not any_score(candidates) or (self.multimetric_ and not self.refit):
-            return
-        self.best_index_ = self._select_best_index(
-            self.refit, judge.guide, self.cv_results_
-        )
-        if not callable(self.refit):
-            means = self.cv_results_[f"mean_test_{judge.guide}"]
-            self.best_score_ = means[self.best_index_]
-        self.best_params_ = self.cv_results_["params"][self.best_index_]
-
-    def _report(self, candidates: Sequence[Candidate]) -> None:
-        """Warn once of all failures and non-finite scores; raise if nothing worked."""
-        failures = describe_failures(candidates, self.error_score)
-        if not any_score(candidates):
-            raise ValueError(failures)
-        if failures:
-            warnings.warn(failures, FitFailedWarning, stacklevel=5)
-        for part, means in non_finite_means(self.cv_results_).items():
-            warnings.warn(
-                f"One or more of the {part} scores are non-finite: {means}",
-                UserWarning,
-                stacklevel=5,
-            )
 
     def _refit_best(self, job: FitJob, tree: TaskTree) -> None:
         """Fit the best estimator on all data, in this process and without a limit."""

@@ -52,7 +52,7 @@ LAYERS = {
     "compat": ("_sklearn_compat",),
     "workers": ("_outcomes", "_inline", "_process", "_runs", "_workers"),
     "evaluation": ("_surroundings", "_payload", "_fold", "_evaluation"),
-    "results": ("_results",),
+    "results": ("_results", "_racing"),
     "journal": ("_journal",),
     "search": (
         "_folds",
@@ -65,6 +65,9 @@ LAYERS = {
         "_fingerprint",
         "_checkpoint",
         "_loop",
+        "_progress",
+        "_conclusion",
+        "_session",
         "_html",
         "_search",
     ),

@@ -38,13 +38,17 @@ class Evaluator:
         self.fold = fold or (lambda candidate, fold: {})
         self.waiting = {}
         self.submitted = []
+        self.cancelled = []
 
     def submit(self, candidate, params, folds, tasks=None):
         assert params == {"k": candidate}
         self.submitted.append((candidate, tasks))
         self.waiting[candidate] = deque(folds)
 
-    def next_event(self):
+    def cancel(self, candidate):
+        self.cancelled.append(candidate)
+
+    def next_event(self, timeout=None):
         if not self.waiting:
             return None
         candidates = list(self.waiting)
@@ -55,6 +59,25 @@ class Evaluator:
         options = {"status": "ok", "test_scores": {"score": float(candidate)}}
         options |= self.fold(candidate, fold)
         return FoldScore(candidate, fold, **options)
+
+
+class Judge:
+    """Values candidates; gives up those named once it has seen two of their folds."""
+
+    def __init__(self, hopeless=()):
+        self.hopeless = set(hopeless)
+
+    def started(self, candidate, params):
+        pass
+
+    def scored(self, fold, params):
+        pass
+
+    def value(self, number, candidate):
+        return -candidate.mean_test_score("score")
+
+    def gives_up(self, number, folds):
+        return number in self.hopeless and len(folds) == 2
 
 
 class Notebook:
@@ -78,9 +101,10 @@ def make_loop(
         n_iter=n_iter,
         n_splits=n_splits,
         n_pending=n_pending,
-        value=options.get("value", lambda c: -c.mean_test_score("score")),
+        judge=options.get("judge", Judge()),
         fold_tasks=options.get("fold_tasks", lambda candidate: None),
         observers=observers,
+        deadline=options.get("deadline"),
     )
 
 
@@ -163,7 +187,7 @@ def test_after_a_stop_flag_what_is_in_flight_is_finished():
 
 def test_only_candidates_with_all_folds_are_finished():
     class Interrupted(Evaluator):
-        def next_event(self):
+        def next_event(self, timeout=None):
             # candidate 1 comes in whole, of candidate 0 one fold
             order = [(1, 0), (0, 0), (1, 1), (1, 2)]
             if len(seen) == len(order):
@@ -205,3 +229,59 @@ def test_callback_contexts_go_along_with_their_folds():
     )
     loop.run(evaluator)
     assert evaluator.submitted == [(k, [k] * 3) for k in range(3)]
+
+
+def test_folds_of_a_candidate_that_is_given_up_are_skipped_even_if_they_ran():
+    evaluator = Evaluator()
+    loop = make_loop(
+        Optimizer(), n_iter=3, n_splits=4, judge=Judge(hopeless={1}), n_pending=1
+    )
+    loop.run(evaluator)
+    assert evaluator.cancelled == [1]
+    statuses = [[fold.status for fold in c.folds] for c in loop.finished]
+    assert statuses == [["ok"] * 4, ["ok", "ok", "skipped", "skipped"], ["ok"] * 4]
+    assert loop.finished[1].folds[3].test_scores is None
+
+
+def test_the_last_fold_is_not_given_up():
+    evaluator = Evaluator()
+    make_loop(Optimizer(), n_splits=2, judge=Judge(hopeless=range(12))).run(evaluator)
+    assert evaluator.cancelled == []
+
+
+class Clock:
+    """Lets a second pass with every event."""
+
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        monkeypatch.setattr("sklearn_mvrsm._loop.time.monotonic", lambda: self.now)
+
+
+class SlowEvaluator(Evaluator):
+    def __init__(self, clock):
+        super().__init__()
+        self.clock = clock
+
+    def next_event(self, timeout=None):
+        if timeout < 1.0:
+            return None  # the next fold takes longer
+        self.clock.now += 1.0
+        return super().next_event()
+
+
+def test_at_the_deadline_finished_candidates_are_kept_and_told(monkeypatch):
+    optimizer = Optimizer()
+    loop = make_loop(optimizer, deadline=8.5)
+    loop.run(SlowEvaluator(Clock(monkeypatch)))
+    assert [c.params["k"] for c in loop.finished] == [0, 1]
+    assert [params["k"] for params, _ in optimizer.told] == [0, 1]
+
+
+def test_after_the_deadline_nothing_is_asked_for(monkeypatch):
+    clock = Clock(monkeypatch)
+    clock.now = 9.0
+    optimizer = Optimizer()
+    loop = make_loop(optimizer, deadline=8.5)
+    loop.run(SlowEvaluator(clock))
+    assert loop.finished == []
+    assert optimizer.told_before_ask == []

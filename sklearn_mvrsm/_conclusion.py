@@ -1,0 +1,91 @@
+"""What a search knows at its end: its fitted attributes, and what there is to say."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import FitFailedWarning
+
+from sklearn_mvrsm._judge import Judge
+from sklearn_mvrsm._results import (
+    Candidate,
+    any_score,
+    describe_failures,
+    format_results,
+    non_finite_means,
+)
+from sklearn_mvrsm._sklearn_compat import named_scorers
+
+
+def keep_results(
+    search: Any, candidates: Sequence[Candidate], judge: Judge, scorer: Any
+) -> None:
+    """Set ``cv_results_``, ``best_*_`` and so on, as far as the candidates give them.
+
+    Parameters
+    ----------
+    search : MVRSMSearchCV
+        Its attributes are set.
+    candidates : sequence of Candidate
+        Those that were finished; where there are none, nothing is set.
+    judge : Judge
+        Knows the metrics.
+    scorer : callable
+        What scored the fits.
+    """
+    if not candidates:
+        return
+    is_number = not isinstance(search.error_score, str)
+    search.multimetric_ = judge.multimetric
+    search.scorer_ = named_scorers(scorer) or scorer
+    search.cv_results_ = format_results(
+        candidates,
+        judge.names,
+        error_score=float(search.error_score) if is_number else np.nan,
+        return_train_score=search.return_train_score,
+    )
+    if not any_score(candidates) or (judge.multimetric and not search.refit):
+        return
+    search.best_index_ = search._select_best_index(
+        search.refit, judge.guide, search.cv_results_
+    )
+    if not callable(search.refit):
+        means = search.cv_results_[f"mean_test_{judge.guide}"]
+        search.best_score_ = means[search.best_index_]
+    search.best_params_ = search.cv_results_["params"][search.best_index_]
+
+
+def report(search: Any, candidates: Sequence[Candidate]) -> None:
+    """Warn once of all failures, and once a set of scores that are not finite.
+
+    Parameters
+    ----------
+    search : MVRSMSearchCV
+        Its results have been kept.
+    candidates : sequence of Candidate
+        Those that were finished.
+
+    Raises
+    ------
+    TimeoutError
+        If there are none.
+    ValueError
+        If not a single fit gave a score.
+    """
+    if not candidates:
+        raise TimeoutError(
+            f"No candidate was finished within timeout={search.timeout} seconds; a "
+            f"candidate is {search.n_splits_} fits."
+        )
+    failures = describe_failures(candidates, search.error_score)
+    if not any_score(candidates):
+        raise ValueError(failures)
+    if failures:
+        warnings.warn(failures, FitFailedWarning, stacklevel=5)
+    for part, means in non_finite_means(search.cv_results_).items():
+        warnings.warn(
+            f"One or more of the {part} scores are non-finite: {means}",
+            UserWarning,
+            stacklevel=5,
+        )

@@ -1,0 +1,97 @@
+"""One run of a search: from its first candidate to its results."""
+
+import contextlib
+import time
+from typing import Any
+
+from sklearn_mvrsm._callbacks import TaskTree
+from sklearn_mvrsm._checkpoint import Checkpoint, ReplayedOptimizer
+from sklearn_mvrsm._checks import warn_of_idle_slots
+from sklearn_mvrsm._conclusion import keep_results, report
+from sklearn_mvrsm._evaluation import Evaluator
+from sklearn_mvrsm._fit_log import FitLog
+from sklearn_mvrsm._fold import FitJob
+from sklearn_mvrsm._judge import Judge
+from sklearn_mvrsm._loop import Observer, SearchLoop
+from sklearn_mvrsm._progress import ProgressBar
+from sklearn_mvrsm._verbose import Printer
+
+
+def run_search(
+    search: Any,
+    job: FitJob,
+    judge: Judge,
+    tree: TaskTree,
+    checkpoint: Checkpoint | None,
+) -> None:
+    """Run the loop, and keep what it found, also when it is interrupted.
+
+    Parameters
+    ----------
+    search : MVRSMSearchCV
+        Its arguments are checked, ``space_``, ``optimizer_`` and ``n_splits_`` are set.
+        The results are set on it.
+    job : FitJob
+        What is to be fitted.
+    judge : Judge
+        Gives candidates their value.
+    tree : TaskTree
+        The tasks that callbacks see.
+    checkpoint : Checkpoint or None
+        What it remembers is not fitted.
+
+    Raises
+    ------
+    TimeoutError
+        If no candidate was finished in time.
+    ValueError
+        If not a single fit succeeded.
+    """
+    deadline = None if search.timeout is None else time.monotonic() + search.timeout
+    n_candidates = int(min(search.n_iter, search.space_.cardinality))
+    log = FitLog(search.n_splits_)
+    printer = Printer(search.verbose, n_candidates, search.n_splits_)
+    observers: list[Observer] = [tree, printer, log]
+    evaluator = _evaluator(search, job, checkpoint)
+    warn_of_idle_slots(search, evaluator.n_slots)
+    with contextlib.ExitStack() as stack:
+        if search.progress:
+            sizes = (n_candidates, search.n_splits_, evaluator.n_slots)
+            observers.append(stack.enter_context(ProgressBar(*sizes, judge)))
+        loop = SearchLoop(
+            ReplayedOptimizer(search, checkpoint) if checkpoint else search.optimizer_,
+            n_iter=search.n_iter,
+            n_splits=search.n_splits_,
+            n_pending=search.n_pending,
+            judge=judge,
+            fold_tasks=tree.fold_tasks,
+            observers=observers,
+            deadline=deadline,
+        )
+        printer.begin()
+        tree.begin_search(n_candidates, search.n_splits_)
+        try:
+            with evaluator:
+                loop.run(evaluator)
+        except KeyboardInterrupt:
+            search.fit_log_ = log.to_dict()
+            # A callable refit may not bear part of the results.
+            with contextlib.suppress(Exception):
+                keep_results(search, loop.finished, judge, job.scorer)
+            raise
+    search.fit_log_ = log.to_dict()
+    keep_results(search, loop.finished, judge, job.scorer)
+    report(search, loop.finished)
+    tree.end_search()
+
+
+def _evaluator(search: Any, job: FitJob, checkpoint: Checkpoint | None) -> Evaluator:
+    limit = search.fit_memory_limit
+    return Evaluator(
+        job,
+        n_jobs=search.n_jobs,
+        timeout=search.fit_timeout,
+        memory_limit=None if limit is None else int(limit),
+        killable=search.timeout is not None,
+        memory=checkpoint,
+    )
