@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+import sys
 import time
 import warnings
 
@@ -61,6 +62,8 @@ class Bowl(ClassifierMixin, BaseEstimator):
             raise KeyboardInterrupt
         if self.mood == "signals":
             os.kill(os.getppid(), signal.SIGINT)
+        if self.mood == "grows":
+            np.ones(100_000_000)
         if self.mood in {"hangs", "signals"}:
             time.sleep(120)
         time.sleep(self.wait * abs(np.sin(1e4 * self.x + self.k)))
@@ -274,7 +277,12 @@ def test_arguments_are_stored_as_they_are():
         "n_jobs": object(),
         "n_pending": object(),
         "fit_timeout": object(),
+        "fit_memory_limit": object(),
+        "timeout": object(),
+        "checkpoint": object(),
+        "racing": object(),
         "method": object(),
+        "progress": object(),
     }
     search = MVRSMSearchCV(**arguments)
     stored = search.get_params(deep=False)
@@ -302,6 +310,9 @@ def test_options_are_keyword_only():
         ("n_pending", 0),
         ("fit_timeout", 0),
         ("fit_timeout", -1.0),
+        ("fit_memory_limit", 0),
+        ("timeout", 0.0),
+        ("progress", "yes"),
         ("method", "bayes"),
         ("random_state", "seed"),
         ("verbose", -1),
@@ -973,3 +984,100 @@ def test_columns_make_a_data_frame():
     frame = pd.DataFrame(make().fit(X, y).cv_results_)
     assert len(frame) == 6
     assert frame["status"].eq("ok").all()
+
+
+# --- limits, racing, progress -------------------------------------------------------
+
+
+def test_the_whole_search_ends_in_time_and_refits():
+    started = time.monotonic()
+    search = make(
+        **moods("fine", "fine", "hangs", "hangs") | {"n_iter": 50}, timeout=20.0
+    )
+    search.fit(X, y)
+    assert time.monotonic() - started < 60.0
+    assert [p["mood"] for p in search.cv_results_["params"]] == ["fine", "fine"]
+    assert len(search.optimizer_.trials) == 2
+    assert search.predict(X).shape == (60,)
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max()
+
+
+def test_a_search_that_finishes_nothing_in_time_says_so():
+    search = make(**moods("hangs"), timeout=2.0)
+    with pytest.raises(TimeoutError, match=r"within timeout=2\.0 seconds.*3 fits"):
+        search.fit(X, y)
+
+
+def test_time_enough_changes_nothing():
+    assert_same_results(
+        make(timeout=1e6, n_pending=1).fit(X, y).cv_results_,
+        make(n_pending=1).fit(X, y).cv_results_,
+    )
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only on Linux")
+def test_a_fit_that_asks_for_too_much_memory_is_a_row():
+    search = make(**moods("fine", "grows", "fine"), fit_memory_limit=3e8)
+    with pytest.warns(FitFailedWarning, match="By kind: 1 out_of_memory"):
+        fit_but_for_non_finite(search)
+    assert search.cv_results_["status"].tolist() == ["ok", "out_of_memory", "ok"]
+    assert search.cv_results_["split1_status"][1] == "skipped"
+
+
+def fit_but_for_non_finite(search):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("default")
+        warnings.filterwarnings("ignore", "One or more of the test scores")
+        search.fit(X, y)
+
+
+RACE = {"n_iter": 25, "n_initial_points": 15, "cv": 5, "scoring": None}
+
+
+def noisy(estimator, X, y):
+    return estimator.score(X, y) + 0.05 * float(X[:, 0].mean())
+
+
+@pytest.mark.parametrize("racing", [True, 0.2])
+def test_racing_skips_folds_of_hopeless_candidates(racing):
+    search = make(**RACE | {"scoring": noisy}, racing=racing).fit(X, y)
+    results = search.cv_results_
+    last = results["split4_status"]
+    assert set(last) == {"ok", "skipped"}
+    assert set(results["status"]) == {"ok"}
+    given_up = last == "skipped"
+    assert np.isnan(results["mean_test_score"]).tolist() == given_up.tolist()
+    ranks = results["rank_test_score"]
+    assert ranks[given_up].min() > ranks[~given_up].max()
+    assert results["split0_status"].tolist() == ["ok"] * 25
+    values = np.array([trial.value for trial in search.optimizer_.trials])
+    assert np.isfinite(values).all()
+    assert values.argmin() == search.best_index_
+
+
+def test_racing_does_not_depend_on_n_jobs():
+    options = RACE | {"scoring": noisy, "racing": True, "estimator": Bowl(wait=0.02)}
+    alone = make(**options).fit(X, y)
+    together = make(**options, n_jobs=2).fit(X, y)
+    assert "skipped" in alone.cv_results_["split4_status"]
+    assert_same_results(alone.cv_results_, together.cv_results_)
+
+
+def test_without_racing_every_fold_is_run():
+    results = make(**RACE | {"scoring": noisy}).fit(X, y).cv_results_
+    assert set(results["split4_status"]) == {"ok"}
+
+
+@pytest.mark.parametrize("racing", [0.0, 1.0, -0.1, "yes"])
+def test_racing_needs_an_error_level(racing):
+    with pytest.raises(ValueError, match="The 'racing' parameter of MVRSMSearchCV"):
+        make(racing=racing).fit(X, y)
+
+
+def test_progress_shows_a_bar(capsys):
+    pytest.importorskip("tqdm", reason="tqdm is optional")
+    make(progress=True, space={"k": [1, 4]}, n_iter=2).fit(X, y)
+    shown = capsys.readouterr().err
+    assert "search: 100%" in shown
+    assert "6/6" in shown
+    assert "failed=0" in shown
