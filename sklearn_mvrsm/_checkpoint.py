@@ -105,7 +105,7 @@ def open_checkpoint(
                 f"The last line of the checkpoint {journal.path!r} breaks off, as "
                 "after a crash in the middle of a write; it is dropped.",
                 UserWarning,
-                stacklevel=6,
+                stacklevel=5,
             )
         if not journal.is_new:
             _match(search, journal, header)
@@ -241,7 +241,7 @@ class ReplayedOptimizer:
             "finished is kept, and the search goes on from there; the candidates to "
             "come are not those of a search that was never interrupted.",
             UserWarning,
-            stacklevel=7,
+            stacklevel=8,
         )
         optimizer = make_optimizer(
             self._search, self._search.space_, self._checkpoint.plan, initial_points=()

@@ -1,0 +1,637 @@
+"""Laws of checkpoints: a resumed search is the search that was never interrupted."""
+
+import json
+import multiprocessing
+import os
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from estimators import Constant
+from kill_resume import kill_and_resume
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from sklearn_mvrsm import Categorical, Integer, MVRSMSearchCV, Real
+from sklearn_mvrsm._fingerprint import (
+    describe,
+    describe_estimator,
+    describe_scorer,
+    digest_content,
+    digest_folds,
+)
+
+X, y = make_classification(60, n_features=5, flip_y=0.2, random_state=0)
+SCALERS = [StandardScaler(), MinMaxScaler(), None]
+
+
+class Bowl(ClassifierMixin, BaseEstimator):
+    """Scores best at x = 0.3 and k = 4; some values of ``k`` fail or end the search."""
+
+    fits = 0
+    bad = ()  # values of k for which the fit raises
+    last = None  # number of fits after which the search is interrupted
+
+    def __init__(self, x=0.0, k=0, scaler=None, z=0.0):
+        self.x = x
+        self.k = k
+        self.scaler = scaler
+        self.z = z
+
+    def fit(self, X, y, sample_weight=None):
+        if Bowl.fits == Bowl.last:
+            raise KeyboardInterrupt
+        Bowl.fits += 1
+        if self.k in Bowl.bad:
+            raise ArithmeticError(f"cannot fit k={self.k}")
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+    def score(self, X, y, sample_weight=None):
+        if self.k == 9:
+            return -np.inf if self.x > 0 else np.nan
+        return float(-((self.x - 0.3) ** 2) - (self.k - 4) ** 2 / 50 + X[0, 0] / 99)
+
+
+SPACE = {
+    "x": Real(-1.0, 1.0),
+    "k": Integer(0, 9),
+    "scaler": Categorical(SCALERS),
+    "z": Real(0.01, 1.0, log=True).when(scaler=[None]),
+}
+
+
+@pytest.fixture(autouse=True)
+def counted(monkeypatch):
+    monkeypatch.setattr(Bowl, "fits", 0)
+    monkeypatch.setattr(Bowl, "bad", ())
+    monkeypatch.setattr(Bowl, "last", None)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "journal.jsonl"
+
+
+quiet = pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.FitFailedWarning",
+    "ignore:One or more of the (test|train) scores are non-finite",
+)
+
+
+def make(path=None, **options):
+    arguments = {
+        "n_iter": 8,
+        "n_initial_points": min(6, options.get("n_iter", 8)),
+        "cv": 3,
+        "random_state": 0,
+        "refit": False,
+        "checkpoint": path,
+    }
+    return MVRSMSearchCV(Bowl(), SPACE, **{**arguments, **options})
+
+
+def interrupt(search, n_fits, X=X, y=y):
+    """Interrupt a search after so many fits."""
+    Bowl.last = Bowl.fits + n_fits
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, y)
+    Bowl.last = None
+
+
+def assert_same(search, other):
+    """Hold the results of two searches equal but for times."""
+    assert list(search.cv_results_) == list(other.cv_results_)
+    for name, column in search.cv_results_.items():
+        if "time" in name:
+            continue
+        expected = other.cv_results_[name]
+        if np.ma.isMA(column):
+            np.testing.assert_array_equal(column.mask, expected.mask)
+            column, expected = column.compressed(), expected.compressed()
+        if name.startswith("split") and name.endswith("_error"):
+            column = [text.splitlines()[-1:] for text in column]
+            expected = [text.splitlines()[-1:] for text in expected]
+        np.testing.assert_equal(list(column), list(expected))
+    trials, others = search.optimizer_.trials, other.optimizer_.trials
+    assert [t.params for t in trials] == [t.params for t in others]
+    np.testing.assert_equal([t.value for t in trials], [t.value for t in others])
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def folds_in(path):
+    return [(e["candidate"], e["fold"]) for e in lines(path) if "candidate" in e]
+
+
+# --- resuming ---------------------------------------------------------------
+
+
+@quiet
+def test_a_checkpoint_changes_nothing_of_a_search(path):
+    assert_same(make(path).fit(X, y), make().fit(X, y))
+    assert folds_in(path) == [(k, fold) for k in range(8) for fold in range(3)]
+
+
+@quiet
+@pytest.mark.parametrize("n_fits", [0, 1, 2, 3, 10, 23])
+def test_a_resumed_search_fits_only_what_was_not_finished(path, n_fits):
+    Bowl.bad = (7,)
+    interrupt(make(path), n_fits)
+    assert len(folds_in(path)) == n_fits
+    Bowl.fits = 0
+    resumed = make(path).fit(X, y)
+    assert Bowl.fits == 24 - n_fits
+    assert_same(resumed, make().fit(X, y))
+
+
+@quiet
+def test_a_search_that_is_done_fits_nothing_but_the_refit(path):
+    done = make(path, refit=True).fit(X, y)
+    Bowl.fits = 0
+    again = make(path, refit=True).fit(X, y)
+    assert Bowl.fits == 1
+    assert_same(again, done)
+    assert again.best_params_ == done.best_params_
+    assert set(again.fit_log_["slot"]) == {-1}
+
+
+@quiet
+def test_a_search_can_be_interrupted_many_times(path):
+    for _ in range(5):
+        interrupt(make(path), 4)
+    assert_same(make(path).fit(X, y), make().fit(X, y))
+    assert sorted(folds_in(path)) == sorted(set(folds_in(path)))
+
+
+@quiet
+def test_a_torn_last_line_costs_one_fit_and_warns(path):
+    interrupt(make(path), 10)
+    content = path.read_bytes()
+    path.write_bytes(content[:-9])
+    with pytest.warns(UserWarning, match="breaks off") as caught:
+        resumed = make(path).fit(X, y)
+    assert caught[0].filename == __file__
+    assert Bowl.fits == 10 + 24 - 9
+    assert_same(resumed, make().fit(X, y))
+
+
+@quiet
+def test_times_and_training_scores_are_those_of_the_journal(path):
+    done = make(path, return_train_score=True).fit(X, y)
+    again = make(path, return_train_score=True).fit(X, y)
+    np.testing.assert_equal(again.cv_results_, done.cv_results_)
+
+
+@quiet
+@pytest.mark.parametrize("random_state", [None, 3])
+def test_a_seed_that_was_drawn_is_taken_again(path, random_state):
+    first = make(path, n_iter=5, random_state=random_state).fit(X, y)
+    Bowl.fits = 0
+    again = make(path, n_iter=5, random_state=None).fit(X, y)
+    assert Bowl.fits == 0
+    assert_same(again, first)
+
+
+@quiet
+def test_initial_points_and_several_metrics_resume(path):
+    options = {
+        "initial_points": [{"x": 0.5, "k": 3, "scaler": SCALERS[1]}],
+        "scoring": {"acc": "accuracy", "rec": make_scorer(accuracy_score)},
+        "refit": "rec",
+    }
+    interrupt(make(path, **options), 5)
+    assert_same(make(path, **options).fit(X, y), make(**options).fit(X, y))
+
+
+@quiet
+def test_n_jobs_may_differ_and_folds_that_finish_early_are_kept(path):
+    space = {"seconds": [0.0, 0.05], "level": Real(0.0, 1.0)}
+
+    def search(path=None, n_iter=3, **options):
+        return MVRSMSearchCV(
+            Constant(), space, n_iter=n_iter, cv=3, checkpoint=path,
+            random_state=0, refit=False, **options,
+        ).fit(X, y)  # fmt: skip
+
+    search(path, n_jobs=2)
+    # Without the first fold of the last candidate, only that one is fitted.
+    kept = [e for e in lines(path) if (e.get("candidate"), e.get("fold")) != (2, 0)]
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in kept))
+    resumed = search(path)
+    assert (resumed.fit_log_["slot"] >= 0).nonzero()[0].tolist() == [6]
+    assert_same(resumed, search())
+
+
+@quiet
+def test_folds_behind_one_that_was_ended_are_skipped_again(path):
+    def search(path):
+        return MVRSMSearchCV(
+            Constant(), {"seconds": [60.0, 0.0]}, n_iter=2, cv=4, fit_timeout=1.0,
+            random_state=0, refit=False, checkpoint=path,
+        )  # fmt: skip
+
+    done = search(path).fit(X, y)
+    again = search(path).fit(X, y)
+    assert set(again.fit_log_["slot"]) == {-1}
+    np.testing.assert_equal(again.cv_results_, done.cv_results_)
+    assert sorted(done.cv_results_["status"]) == ["ok", "timeout"]
+
+
+# --- extending --------------------------------------------------------------
+
+
+@quiet
+@pytest.mark.parametrize("initial", [None, 3])
+def test_a_larger_n_iter_extends_to_the_search_that_was_longer_at_once(path, initial):
+    make(path, n_iter=5, n_initial_points=initial).fit(X, y)
+    Bowl.fits = 0
+    extended = make(path, n_iter=8, n_initial_points=initial).fit(X, y)
+    assert Bowl.fits == 9
+    assert_same(extended, make(n_iter=8, n_initial_points=initial).fit(X, y))
+
+
+@quiet
+def test_a_smaller_n_iter_takes_the_first_candidates(path):
+    make(path).fit(X, y)
+    Bowl.fits = 0
+    assert_same(make(path, n_iter=7).fit(X, y), make(n_iter=7).fit(X, y))
+    assert len(folds_in(path)) == 24
+
+
+@quiet
+@pytest.mark.parametrize("options", [{"method": "paper"}, {"n_initial_points": 20}])
+def test_an_extension_keeps_the_plan_of_the_first_run(path, options, recwarn):
+    short = make(path, n_iter=6, **options).fit(X, y)
+    recwarn.clear()
+    Bowl.fits = 0
+    extended = make(path, n_iter=10, **options).fit(X, y)
+    assert Bowl.fits == 12
+    assert extended.cv_results_["params"][:6] == short.cv_results_["params"]
+    # ... also when it is interrupted, and without any candidate being another one.
+    interrupt(make(path, n_iter=14, **options), 4)
+    longer = make(path, n_iter=14, **options).fit(X, y)
+    assert longer.cv_results_["params"][:10] == extended.cv_results_["params"]
+    assert not [w for w in recwarn if "not the one" in str(w.message)]
+
+
+# --- following --------------------------------------------------------------
+
+
+@quiet
+def test_candidates_that_are_now_proposed_otherwise_are_followed(path):
+    done = make(path).fit(X, y)
+    changed = lines(path)
+    for entry in changed:
+        if entry.get("candidate") in {2, 5}:
+            entry["params"]["x"] = np.nextafter(entry["params"]["x"], 2.0)
+    changed = changed[:-1]  # the last fold is still to be fitted
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in changed))
+    Bowl.fits = 0
+    with pytest.warns(UserWarning, match="Candidate 2 of the checkpoint") as caught:
+        followed = make(path, n_iter=10).fit(X, y)
+    assert caught[0].filename == __file__
+    assert Bowl.fits == 1 + 6
+    for k, params in enumerate(followed.cv_results_["params"][:8]):
+        expected = dict(done.cv_results_["params"][k])
+        if k in {2, 5}:
+            expected["x"] = np.nextafter(expected["x"], 2.0)
+        assert params == expected
+    assert len(followed.optimizer_.trials) == 10
+    points = {str(params) for params in followed.cv_results_["params"]}
+    assert len(points) == 10
+
+
+# --- failures ---------------------------------------------------------------
+
+
+def test_a_fit_that_ends_the_search_is_tried_again(path):
+    Bowl.bad = range(10)
+    with pytest.raises(ArithmeticError):
+        make(path, error_score="raise").fit(X, y)
+    assert folds_in(path) == []
+    Bowl.bad = ()
+    interrupt(make(path, error_score="raise"), 2)
+    assert folds_in(path) == [(0, 0), (0, 1)]
+
+
+@quiet
+def test_a_failure_that_was_kept_ends_a_search_that_raises(path):
+    Bowl.bad = (make().fit(X, y).cv_results_["params"][0]["k"],)
+    make(path).fit(X, y)
+    with pytest.raises(RuntimeError, match=r"(?s)a fit raised:.*ArithmeticError"):
+        make(path, error_score="raise").fit(X, y)
+
+
+@quiet
+def test_another_error_score_takes_other_numbers_for_the_same_failures(path):
+    Bowl.bad = range(0, 10, 2)
+    make(path).fit(X, y)
+    Bowl.fits = 0
+    again = make(path, error_score=-7.0).fit(X, y)
+    assert Bowl.fits == 0
+    assert_same(again, make(error_score=-7.0).fit(X, y))
+
+
+# --- refusals ---------------------------------------------------------------
+
+OTHER_SPACE = {**SPACE, "x": Real(-1.0, 2.0)}
+REFUSALS = {
+    "space": ({"param_space": OTHER_SPACE}, "space, 'x', high: 1.0 in the checkpoint"),
+    "category": (
+        {"param_space": {**SPACE, "scaler": SCALERS[:2], "z": Real(0.01, 1.0)}},
+        "space, 'scaler', values",
+    ),
+    "name": (
+        {"param_space": {"x": Real(-1.0, 1.0), "k": Integer(0, 9)}},
+        "space, 'scaler': only in the checkpoint",
+    ),
+    "folds": ({"cv": KFold(3, shuffle=True, random_state=1)}, "folds, samples"),
+    "number of folds": ({"cv": 4}, "folds, number: 3 in the checkpoint, now 4"),
+    "scoring": ({"scoring": "accuracy"}, "scoring, metrics, score"),
+    "estimator": ({"estimator": Bowl(z=1.0)}, "estimator, parameters, z: "),
+    "type": ({"estimator": Constant(), "param_space": {"level": [0, 1]}}, "estimator"),
+    "seed": ({"random_state": 1}, "random_state: it gives the seed"),
+    "method": ({"method": "paper"}, "arguments, method"),
+    "n_pending": ({"n_pending": 1}, "arguments, n_pending"),
+    "initial": ({"n_initial_points": 1}, "arguments, n_initial_points"),
+    "points": (
+        {"initial_points": [{"x": 0.0, "k": 1, "scaler": SCALERS[0]}]},
+        "arguments, initial_points",
+    ),
+    "train": ({"return_train_score": True}, "arguments, return_train_score"),
+    "timeout": ({"fit_timeout": 60.0}, "arguments, fit_timeout"),
+}
+
+
+@quiet
+@pytest.mark.parametrize("case", REFUSALS)
+def test_the_journal_of_another_search_is_refused_by_what_differs(path, case):
+    options, expected = REFUSALS[case]
+    make(path, n_iter=2).fit(X, y)
+    content = path.read_bytes()
+    Bowl.fits = 0
+    with pytest.raises(ValueError, match="is of another search") as info:
+        make(path, n_iter=2).set_params(**options).fit(X, y)
+    message = str(info.value)
+    assert f"\n- {expected}" in message
+    if case not in {"type", "category", "name", "number of folds"}:
+        assert message.count("\n- ") == 1, message
+    assert Bowl.fits == 0
+    assert path.read_bytes() == content
+
+
+@quiet
+def test_other_data_are_refused_by_their_name(path):
+    make(path, n_iter=2).fit(X, y, sample_weight=np.ones(60))
+    other = X.copy()
+    other[3, 2] = np.nextafter(other[3, 2], 9)
+    weight = np.ones(60)
+    flipped = np.where(np.arange(60) == 5, 1 - y, y)
+    cases = {
+        "data, X": (other, y, weight),
+        "data, y": (X, flipped, weight),
+        "data, fit parameters, sample_weight": (X, y, 2 * weight),
+    }
+    for expected, (X2, y2, w) in cases.items():
+        with pytest.raises(ValueError, match=f"\n- {expected}: "):
+            make(path, n_iter=2, cv=KFold(3) if y2 is not y else 3).fit(
+                X2, y2, sample_weight=w
+            )
+
+
+@quiet
+@pytest.mark.parametrize(
+    "options", [{"n_iter": 3}, {"n_jobs": 1}, {"verbose": 1}, {"refit": True}]
+)
+def test_what_only_shows_or_follows_the_search_may_differ(path, options, capsys):
+    make(path, n_iter=2, n_initial_points=2).fit(X, y)
+    Bowl.fits = 0
+    make(path, **{"n_iter": 2, "n_initial_points": 2, **options}).fit(X, y)
+    assert Bowl.fits == 3 * ("n_iter" in options) + ("refit" in options)
+
+
+def test_folds_that_are_drawn_anew_are_refused_with_a_hint(path):
+    cv = ShuffleSplit(3, random_state=None)
+    search = MVRSMSearchCV(
+        Bowl(), {"x": [0.1, 0.2]}, n_iter=1, cv=cv, checkpoint=path, refit=False
+    )
+    search.fit(X, y)
+    with pytest.raises(ValueError, match="gives the same folds if its seed is fixed"):
+        search.fit(X, y)
+
+
+# --- the file ---------------------------------------------------------------
+
+
+def test_a_path_in_use_is_refused(path):
+    inner = []
+
+    class Nested(Bowl):
+        def fit(self, X, y):
+            if not inner:
+                with pytest.raises(RuntimeError, match="in use by another search"):
+                    make(path, n_iter=1).fit(X, y)
+                inner.append(True)
+            return super().fit(X, y)
+
+    make(path, n_iter=1).set_params(estimator=Nested()).fit(X, y)
+    assert inner
+
+
+@pytest.mark.parametrize("where", ["nowhere/journal", "."])
+def test_a_path_that_cannot_be_written_is_an_error_before_any_fit(tmp_path, where):
+    with pytest.raises(OSError, match="cannot open the checkpoint"):
+        make(tmp_path / where).fit(X, y)
+    assert Bowl.fits == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_an_error_before_any_fit():
+    with pytest.raises(OSError, match="No space left on device"):
+        make("/dev/full").fit(X, y)
+    assert Bowl.fits == 0
+
+
+def test_a_disk_that_fills_up_ends_the_search_and_keeps_what_was_written(
+    path, monkeypatch
+):
+    write = os.write
+
+    def limited(fd, data):
+        if Bowl.fits == 5 and b'"candidate"' in bytes(data):
+            raise OSError(28, os.strerror(28))
+        return write(fd, data)
+
+    monkeypatch.setattr(os, "write", limited)
+    with pytest.raises(OSError, match="cannot write the checkpoint: No space"):
+        make(path).fit(X, y)
+    assert len(folds_in(path)) == 4
+
+
+def test_a_file_of_another_kind_is_left_alone(path):
+    path.write_text("precious\n")
+    with pytest.raises(ValueError, match="is not a checkpoint"):
+        make(path).fit(X, y)
+    assert path.read_text() == "precious\n"
+    assert Bowl.fits == 0
+
+
+@quiet
+def test_categories_are_stored_by_position(path):
+    make(path).fit(X, y)
+    found = {entry["params"]["scaler"] for entry in lines(path) if "candidate" in entry}
+    assert found <= {0, 1, 2}
+    assert "StandardScaler" not in path.read_text().split("\n", 1)[1]
+
+
+def test_the_argument_is_a_path(tmp_path):
+    with pytest.raises(ValueError, match="'checkpoint' parameter"):
+        make(3).fit(X, y)
+    assert clone(make(os.fspath(tmp_path / "a"))).checkpoint.endswith("a")
+
+
+# --- fingerprints -----------------------------------------------------------
+
+FRAME = {
+    "n": [1, 2, 3],
+    "x": [0.5, float("nan"), 2.0],
+    "s": ["a", None, "c"],
+    "b": [True, False, True],
+}
+KINDS = {
+    "floats": lambda: np.arange(12.0).reshape(4, 3),
+    "objects": lambda: np.array([["a", 1], [None, 2.5]], dtype=object),
+    "text": lambda: np.array(["one", "two"]),
+    "times": lambda: np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]"),
+    "masked": lambda: np.ma.array([1.0, 2.0], mask=[False, True]),
+    "empty": lambda: np.empty((0, 3)),
+    "list": lambda: [[1, 2.0], ["x", None]],
+    "dict": lambda: {"a": [1, 2], "b": "x"},
+    "csr": lambda: sp.csr_array(np.eye(4)),
+    "coo": lambda: sp.coo_matrix(np.eye(4)),
+    "pandas": lambda: pd.DataFrame(FRAME),
+    "categorical": lambda: pd.DataFrame({"c": pd.Categorical(["u", "v", "u"])}),
+    "nullable": lambda: pd.Series([1, None], dtype="Int64", name="y"),
+    "moments": lambda: pd.Series(pd.to_datetime(["2020-01-01"]).tz_localize("UTC")),
+    "polars": lambda: pl.DataFrame(FRAME),
+    "enum": lambda: pl.Series("e", ["u", "v"], dtype=pl.Enum(["u", "v", "w"])),
+}
+
+
+def put_digests(queue):
+    queue.put({kind: digest_content(make_data()) for kind, make_data in KINDS.items()})
+
+
+def test_digests_are_the_same_in_another_process():
+    queue = multiprocessing.get_context("fork").Queue()
+    child = multiprocessing.get_context("fork").Process(
+        target=put_digests, args=(queue,)
+    )
+    child.start()
+    there = queue.get(timeout=60)
+    child.join()
+    here = {kind: digest_content(make_data()) for kind, make_data in KINDS.items()}
+    assert there == here
+    # csr and coo are one content in two forms
+    assert len(set(here.values())) == len(here) - 1
+
+
+def test_digests_do_not_depend_on_where_data_lie_in_memory():
+    for array in (X, X[:, ::2], np.array(["a", "b"], dtype=object)):
+        assert digest_content(np.asfortranarray(array)) == digest_content(array.copy())
+    unsorted = sp.csr_array(([1.0, 2.0], [2, 0], [0, 2]), shape=(1, 3))
+    assert digest_content(unsorted) == digest_content(unsorted.sorted_indices())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (X, X.astype(np.float32)),
+        (X, X.reshape(5, 60)),
+        ([1, 2], [1.0, 2.0]),
+        ([[1], [2]], [[1, 2]]),
+        ([["a", "b"]], [["ab"]]),
+        (np.array([1, "1"], dtype=object), np.array(["1", 1], dtype=object)),
+        (pd.DataFrame({"a": [1]}), pd.DataFrame({"b": [1]})),
+        (pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [1.0]})),
+        (pl.DataFrame({"a": [None, 1]}), pl.DataFrame({"a": [0, 1]})),
+        (
+            pd.Series(pd.Categorical(["u"], categories=["u", "v"])),
+            pd.Series(pd.Categorical(["u"], categories=["u", "w"])),
+        ),
+        (sp.csr_array([[1.0, 0.0]]), sp.csr_array([[0.0, 1.0]])),
+        (None, []),
+    ],
+)
+def test_digests_tell_other_content_apart(one, other):
+    assert digest_content(one) != digest_content(other)
+
+
+def test_data_that_cannot_be_read_are_refused():
+    with pytest.raises(TypeError, match="'checkpoint' needs data whose content"):
+        digest_content([lambda: None])
+
+
+def test_folds_are_what_they_select():
+    mask = np.arange(6) < 4
+    digest = digest_folds([(np.arange(4), np.arange(4, 6))], 6)
+    assert digest == digest_folds([(mask, ~mask)], 6)
+    assert digest != digest_folds([(np.arange(4)[::-1], np.arange(4, 6))], 6)
+    assert digest != digest_folds([(np.arange(3), np.arange(4, 6))], 6)
+
+
+def test_descriptions_have_no_addresses():
+    class Thing:
+        pass
+
+    def metric(y, p):
+        return 0.0
+
+    for description in (
+        describe(Thing()),
+        describe({"a": [Thing(), metric]}),
+        describe_estimator(make_pipeline(StandardScaler(), LogisticRegression(C=2.0))),
+        describe_scorer(make_scorer(metric, thing=Thing())),
+        describe_scorer(metric),
+    ):
+        assert "0x" not in json.dumps(description)
+
+
+def test_a_nested_parameter_is_described_under_its_name():
+    one, other = (
+        describe_estimator(make_pipeline(StandardScaler(), LogisticRegression(C=c)))
+        for c in (1.0, 2.0)
+    )
+    names = {
+        n for n in one["parameters"] if one["parameters"][n] != other["parameters"][n]
+    }
+    assert "logisticregression__C" in names
+
+
+def test_long_descriptions_are_kept_short():
+    zeros, ones = describe(np.zeros(10_000)), describe(np.ones(10_000))
+    assert zeros != ones
+    assert len(json.dumps(zeros)) < 100
+
+
+# --- kill -9 ----------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_searches_that_are_killed_lose_nothing():
+    counts = kill_and_resume(20)
+    assert counts["kills"] == 20
