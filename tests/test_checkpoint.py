@@ -250,6 +250,55 @@ def test_folds_behind_one_that_was_ended_are_skipped_again(path):
     assert sorted(done.cv_results_["status"]) == ["ok", "timeout"]
 
 
+@quiet
+def test_candidates_that_were_given_up_are_given_up_again(path):
+    options = {"n_iter": 14, "n_initial_points": 12, "racing": 0.2}
+    at_once = make(**options).fit(X, y)
+    assert "skipped" in at_once.cv_results_["split2_status"]
+    interrupt(make(path, **options), 20)
+    n_known = len(folds_in(path))
+    n_fits = sum(
+        np.count_nonzero(at_once.cv_results_[f"split{k}_status"] != "skipped")
+        for k in range(3)
+    )
+    Bowl.fits = 0
+    resumed = make(path, **options).fit(X, y)
+    assert Bowl.fits == n_fits - n_known
+    assert_same(resumed, at_once)
+
+
+class CountingCallback:
+    """A callback of scikit-learn that counts the tasks that begin and end."""
+
+    def __init__(self):
+        self.begun = []
+        self.ended = []
+
+    def setup(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, **kwargs):
+        self.begun.append((context.task_name, context.task_id))
+
+    def on_fit_task_end(self, estimator, context, **kwargs):
+        self.ended.append((context.task_name, context.task_id))
+
+    def teardown(self, estimator, context):
+        pass
+
+
+@quiet
+@pytest.mark.filterwarnings("ignore:The estimator Bowl does not support callbacks")
+def test_callbacks_see_the_folds_of_the_journal_too(path):
+    pytest.importorskip("sklearn.callback", reason="no callbacks before 1.9")
+    interrupt(make(path), 10)
+    callback = CountingCallback()
+    make(path).set_callbacks(callback).fit(X, y)
+    tasks = [("candidate-split-evaluation", k) for k in range(24)]
+    assert sorted(callback.begun) == sorted([("fit", 0), ("search", 0), *tasks])
+    assert sorted(callback.ended) == sorted(callback.begun)
+
+
 # --- extending --------------------------------------------------------------
 
 
