@@ -66,10 +66,9 @@ def table(*rows, metrics=("score",), error_score=nan, return_train_score=False):
 class Moody(BaseEstimator):
     """Scores what it is told, or fails on request."""
 
-    def __init__(self, level=0.0, fails=False, label=None):
+    def __init__(self, level=0.0, fails=False):
         self.level = level
         self.fails = fails
-        self.label = label
 
     def fit(self, X, y):
         if self.fails:
@@ -80,9 +79,9 @@ class Moody(BaseEstimator):
         return self.level + len(X) / 100.0
 
 
-def candidates_like(grid, X, y, scoring):
+def candidates_like(grid, metrics):
     """The candidates of a fitted grid search, rebuilt from its own columns."""
-    results, metrics = grid.cv_results_, scoring
+    results = grid.cv_results_
     candidates = []
     for row, params in enumerate(results["params"]):
         folds = []
@@ -119,7 +118,7 @@ def test_columns_are_those_of_grid_search(scoring):
     ).fit(X, y)
     metrics = ["score"] if scoring is None else list(scoring)
     ours = format_results(
-        candidates_like(grid, X, y, metrics),
+        candidates_like(grid, metrics),
         metrics,
         error_score=nan,
         return_train_score=True,
@@ -342,6 +341,26 @@ def test_several_metrics_count_as_one_set():
     found = non_finite_means(table([fold], metrics=("a", "b")))
     assert list(found) == ["test"]
     assert_array_equal(found["test"], [nan])
+
+
+def test_candidates_that_were_given_up_are_no_reason_to_warn():
+    given_up = [ok(0.5, train=1.0), SKIPPED]
+    results = table(given_up, [ok(0.9, train=1.0)] * 2, return_train_score=True)
+    assert np.isnan(results["mean_test_score"][0])
+    assert results["status"].tolist() == ["ok", "ok"]
+    assert results["rank_test_score"].tolist() == [2, 1]
+    assert non_finite_means(results) == {}
+    dirty = table(given_up, [ok(np.inf)] * 2)
+    assert list(non_finite_means(dirty)) == ["test"]
+
+
+def test_folds_of_candidates_that_were_given_up_are_no_failures():
+    candidates = [
+        Candidate({}, (ok(0.5), SKIPPED, SKIPPED)),
+        Candidate({}, (ended("timeout"), SKIPPED, SKIPPED)),
+    ]
+    assert "1 timeout (2 more fits" in describe_failures(candidates, nan)
+    assert describe_failures(candidates[:1], nan) == ""
 
 
 def test_success_of_one_fit_is_a_success():
