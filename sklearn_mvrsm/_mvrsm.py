@@ -81,10 +81,13 @@ class MvrsmMethod:
         if kind is None:
             return
         self._steps += 1
-        self._tried[kind] = DECAY * self._tried[kind] + 1.0
-        self._improved[kind] = DECAY * self._improved[kind] + better
+        self._count(kind, better)
         if kind == COORDINATE:
             self._adapt_width(better)
+
+    def _count(self, kind: int, better: bool) -> None:
+        self._tried[kind] = DECAY * self._tried[kind] + 1.0
+        self._improved[kind] = DECAY * self._improved[kind] + better
 
     def _adapt_width(self, better: bool) -> None:
         streak, (low, high) = self._streak, PATIENCE
@@ -120,10 +123,13 @@ class MvrsmMethod:
             self.surrogate.imagine(pending, self.region.active(pending))
         rate = self._improved / self._tried
         chance = np.clip(rate[MODEL] / max(rate.sum(), 1e-12), FLOOR, 1.0 - FLOOR)
-        if rng.random() < chance:
-            kind, point = MODEL, self._model_step(points, values, rng)
-        else:
-            kind = COORDINATE
+        kind = MODEL if rng.random() < chance else COORDINATE
+        if kind == MODEL:
+            point = self._model_step(points, values, rng)
+            if not len(self._open(point[np.newaxis], history.seen)):
+                self._count(MODEL, False)
+                kind = COORDINATE
+        if kind == COORDINATE:
             point = self._coordinate_step(points, values, history.seen, rng)
         self.surrogate.truncate(len(self._rows))
         # proposals that were not taken are never told
@@ -265,7 +271,7 @@ class MvrsmMethod:
         region, width = self.region, self._width
         near = neighbours(region, parents, CANDIDATES, width, chance, rng)
         anywhere = region.canonical(region.domain.sample(rng, ANYWHERE))
-        points = _novel(np.concatenate([near, anywhere]), seen)
+        points = self._open(np.concatenate([near, anywhere]), seen)
         points = self._shortlist(points, parents[0])
         scores = self._score(points)
         for _ in range(REFINEMENTS):
@@ -274,16 +280,18 @@ class MvrsmMethod:
             top = np.argsort(-scores, kind="stable")[:10]
             fewer = np.maximum(0.5 * chance, 1.0 / region.domain.d)
             closer = neighbours(region, points[top], 100, 0.3 * width, fewer, rng)
-            closer = self._shortlist(_novel(closer, seen), parents[0])
+            closer = self._shortlist(self._open(closer, seen), parents[0])
             points = np.concatenate([points[top], closer])
             scores = np.concatenate([scores[top], self._score(closer)])
         if not len(points):
             return region.canonical(region.domain.sample(rng))
-        order = np.argsort(-scores, kind="stable")
-        for point in points[order[:100]]:
-            if region.feasible(point):
-                return np.asarray(point)
-        return np.asarray(points[order[0]])
+        return np.asarray(points[scores.argmax()])
+
+    def _open(self, points: FloatArray, seen: Set[bytes]) -> FloatArray:
+        """Keep candidates that are neither known nor forbidden."""
+        novel = _novel(points, seen)
+        allowed = np.array([self.region.feasible(each) for each in novel], np.bool_)
+        return np.asarray(novel[allowed])
 
     def _shortlist(self, points: FloatArray, incumbent: FloatArray) -> FloatArray:
         """Keep as many candidates as may be scored, those lowest on a section."""
