@@ -101,6 +101,10 @@ def data_for(name, n_samples=N_SAMPLES):
     return X, (y > np.median(y)).astype(int) if is_classifier else y / y.std()
 
 
+# XGBoost 3.4 announces that these boosters will go; they do what they did until then
+ANNOUNCED = ("`booster=gblinear` is deprecated", "`booster=dart` is deprecated")
+
+
 def fit(estimator, params, X, y):
     """Fit a clone; only an unfinished optimisation may be complained of."""
     with warnings.catch_warnings(record=True) as caught:
@@ -108,7 +112,8 @@ def fit(estimator, params, X, y):
         fitted = clone(estimator).set_params(**params).fit(X, y)
         prediction = fitted.predict(X)
     others = [w for w in caught if not issubclass(w.category, ConvergenceWarning)]
-    assert [str(w.message) for w in others] == [], params
+    messages = [str(w.message) for w in others]
+    assert [m for m in messages if not any(a in m for a in ANNOUNCED)] == [], params
     assert len(prediction) == len(X)
 
 

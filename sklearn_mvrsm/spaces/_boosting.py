@@ -37,7 +37,9 @@ def xgboost(
     """Give a space for ``XGBClassifier``, ``XGBRegressor`` and the like.
 
     The booster decides what else exists: trees have a depth, a linear model has not;
-    only ``dart`` drops trees.
+    only ``dart`` drops trees. XGBoost 3.4 announces that it will do without
+    ``gblinear`` and ``dart``; where that matters, replace ``booster`` by
+    ``["gbtree"]`` and leave out what depends on the others.
 
     Parameters
     ----------
