@@ -91,16 +91,18 @@ def fits():
     # A parameter that brings xgboost: the workers import it before they are ready.
     template = Misbehaving(level=XGBClassifier)
     with Evaluator(job(template), n_jobs=2, timeout=1.0) as evaluator:
-        before = evaluate(evaluator, [{}] * 6)
+        before = {}  # process by slot
+        while len(before) < 2:
+            for score in evaluate(evaluator, [{"seconds": 0.05}] * 2):
+                before[score.slot] = score.test_scores["score"]
         rows = []
         for fault in faults:
             broken, well = evaluate(evaluator, [{"fault": fault}, {"seconds": 0.2}])
             rows.append((fault, broken.status, broken.fit_time, well.status))
             if fault == "unpicklable_error":
-                after = evaluate(evaluator, [{}] * 6)
-    pids = {s.test_scores["score"] for s in before}
-    same = all(s.test_scores["score"] in pids for s in after)
-    tell(rows=rows, workers_went_on=same)
+                after = evaluate(evaluator, [{"seconds": 0.05}] * 4)
+    same = [before[score.slot] == score.test_scores["score"] for score in after]
+    tell(rows=rows, workers_went_on=all(same))
 
 
 def memory():
