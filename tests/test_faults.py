@@ -231,7 +231,8 @@ def started(request):
     """Start the cases that the selected tests want, two at a time, in their order."""
     wanted = {}
     for item in request.session.items:
-        if getattr(item, "module", None) is request.module and hasattr(item, "callspec"):
+        here = getattr(item, "module", None) is request.module  # doctests have none
+        if here and hasattr(item, "callspec"):
             wanted[item.callspec.params["case"]] = None
     with ThreadPoolExecutor(2) as executor:
         yield {name: executor.submit(CASES[name]) for name in wanted}
