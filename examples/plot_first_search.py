@@ -9,7 +9,6 @@ This example declares such a space, searches it, and reads the results.
 # %%
 # The data: 600 of the handwritten digits that ship with scikit-learn.
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -18,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from sklearn_mvrsm import Categorical, Integer, MVRSMSearchCV, Real
+from sklearn_mvrsm.inspection import ConvergenceDisplay
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(
@@ -62,13 +62,5 @@ table[[*columns, "mean_test_score", "std_test_score"]].head(8).round(4)
 # %%
 # The first candidates are spread over the space; the later ones follow a model of the
 # score.
-scores = search.cv_results_["mean_test_score"]
-n_initial = search.optimizer_.n_initial_points
-fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-candidate = np.arange(1, len(scores) + 1)
-ax.plot(candidate, scores, "o", label="candidate")
-ax.step(candidate, np.maximum.accumulate(scores), where="post", label="best so far")
-ax.axvline(n_initial + 0.5, color="0.6", linestyle=":", label="end of the random ones")
-ax.set(xlabel="candidate", ylabel="mean accuracy of 3 folds")
-ax.legend(loc="lower right")
+ConvergenceDisplay.from_estimator(search).plot()
 plt.show()

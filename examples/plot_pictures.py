@@ -1,0 +1,101 @@
+"""
+Pictures of a search
+====================
+
+What did the search do, and what has it found out about the parameters? The displays of
+:mod:`sklearn_mvrsm.inspection` are made from a fitted search, in one line each.
+"""
+
+# %%
+# A search to look at
+# -------------------
+# A decision tree or a support vector machine, for 500 of the handwritten digits. A tree
+# with one leaf is refused by scikit-learn, so some candidates fail. Two fits run at a
+# time.
+import warnings
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_digits
+from sklearn.exceptions import FitFailedWarning
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from sklearn_mvrsm import Categorical, Integer, MVRSMSearchCV, Real
+from sklearn_mvrsm.inspection import (
+    ConvergenceDisplay,
+    ImportanceDisplay,
+    ParallelCoordinatesDisplay,
+    SurrogateDisplay,
+    TimelineDisplay,
+)
+
+X, y = load_digits(return_X_y=True)
+X, y = X[:500], y[:500]
+tree, vectors = DecisionTreeClassifier(random_state=0), SVC()
+space = {
+    "model": Categorical([tree, vectors]),
+    "model__max_leaf_nodes": Integer(1, 60, log=True).when(model=tree),
+    "model__min_samples_leaf": Integer(1, 30, log=True).when(model=tree),
+    "model__C": Real(1e-2, 1e3, log=True).when(model=vectors),
+    "model__gamma": Real(1e-5, 1.0, log=True).when(model=vectors),
+}
+search = MVRSMSearchCV(
+    Pipeline([("scale", StandardScaler()), ("model", tree)]),
+    space,
+    n_iter=40,
+    cv=3,
+    n_jobs=2,
+    random_state=0,
+)
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", FitFailedWarning)
+    warnings.simplefilter("ignore", UserWarning)
+    search.fit(X, y)
+
+# %%
+# How the best score grew
+# -----------------------
+# A point is a candidate, a cross at the bottom one that failed.
+ConvergenceDisplay.from_estimator(search).plot()
+plt.show()
+
+# %%
+# All candidates at once
+# ----------------------
+# A line is a candidate. It passes by the axes of parameters that it does not have.
+ParallelCoordinatesDisplay.from_estimator(search).plot()
+plt.show()
+
+# %%
+# Which parameters mattered
+# -------------------------
+# Shares of the variance of the model of the score: what a parameter explains by itself,
+# and together with others.
+ImportanceDisplay.from_estimator(search).plot()
+plt.show()
+
+# %%
+# The model of the score
+# ----------------------
+# A slice through the best candidate, along one parameter or two.
+SurrogateDisplay.from_estimator(search, ["model__gamma"]).plot()
+plt.show()
+
+# %%
+SurrogateDisplay.from_estimator(search, ["model__C", "model__gamma"]).plot()
+plt.show()
+
+# %%
+# Which fit ran when
+# ------------------
+# A bar is a fit. The folds of two candidates fill the two slots.
+TimelineDisplay.from_estimator(search).plot()
+plt.show()
+
+# %%
+# In a notebook
+# -------------
+# A search that ends a cell shows a summary of itself.
+search
