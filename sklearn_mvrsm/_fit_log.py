@@ -43,9 +43,9 @@ class FitLog:
         dict of str to ndarray
             Columns of one length, a row a fit: ``candidate`` (row of
             ``cv_results_``, -1 if the search ended before its last fold), ``fold``,
-            ``status``, ``slot`` (from 0 on, -1 for a fit that did not run), ``start``
-            and ``finish`` (seconds since the search began, nan for a fit that did not
-            run).
+            ``status``, ``slot`` (from 0 on, -1 for a fit that did not run, or not in
+            this session), ``start`` and ``finish`` (seconds since the search began,
+            nan where ``slot`` is -1).
         """
         folds = sorted(self._folds, key=lambda fold: (fold.candidate, fold.fold))
         counts = Counter(fold.candidate for fold in folds)

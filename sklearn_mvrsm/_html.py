@@ -16,6 +16,7 @@ import numpy.typing as npt
 __all__ = ["SummaryMixin"]
 
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 _MOST_ROWS = 12  # parameters that are listed
 _LONGEST = 80  # characters of a value
@@ -74,17 +75,20 @@ def summary(search: Any) -> str:
     metrics = [name[len(_PREFIX) :] for name in results if name.startswith(_PREFIX)]
     guide = search.refit if search.refit in metrics else metrics[0]
     scores = np.array(results[_PREFIX + guide], dtype=np.float64)
-    failed = (np.asarray(results["status"]) != "ok") | ~np.isfinite(scores)
-    scores[failed] = np.nan
+    failed = np.asarray(results["status"]) != "ok"
+    missing = ~np.isfinite(scores)
+    if not isinstance(search.error_score, str) and np.isfinite(search.error_score):
+        missing |= failed  # a number stands for them
+    scores[missing] = np.nan
     row = getattr(search, "best_index_", None)
-    if row is None and not failed.all():
+    if row is None and np.isfinite(scores).any():
         row = int(np.nanargmax(scores))
     parts = [f"<style>{_STYLE}</style>", '<div class="sk-mvrsm"><div>']
     if row is not None:
         metrics.sort(key=lambda metric: metric != guide)  # the guide comes first
         parts += [_headline(results, metrics, row), _table(results["params"][row])]
     parts += [_counts(results, search.n_splits_), "</div>"]
-    parts += [_picture(scores, guide), "</div>"]
+    parts += [_picture(scores, failed & missing, guide), "</div>"]
     return "".join(parts)
 
 
@@ -130,7 +134,7 @@ def _counts(results: dict[str, Any], n_splits: int) -> str:
     )
 
 
-def _picture(scores: FloatArray, metric: str) -> str:
+def _picture(scores: FloatArray, failed: BoolArray, metric: str) -> str:
     """Draw the best score so far, and a tick for every failure, as SVG."""
     best = np.fmax.accumulate(scores)
     known = best[~np.isnan(best)]
@@ -138,7 +142,7 @@ def _picture(scores: FloatArray, metric: str) -> str:
         return ""
     first, last = known[0], known[-1]
     x = _EDGE + (_WIDTH - 2 * _EDGE) * np.arange(len(best)) / max(len(best) - 1, 1)
-    failures = sorted({f"{at:.0f}" for at in x[np.isnan(scores)]})
+    failures = sorted({f"{at:.0f}" for at in x[failed]})
     ticks = "".join(
         f'<path class="sk-mvrsm-failed" d="M{at} {_HEIGHT}v-6"/>' for at in failures
     )
@@ -148,7 +152,7 @@ def _picture(scores: FloatArray, metric: str) -> str:
     )
     caption = f"best so far, {first:.4g} to {last:.4g}"
     if failures:
-        count = int(np.isnan(scores).sum())
+        count = int(failed.sum())
         caption += f"; {count} failure{'' if count == 1 else 's'} below"
     size = f'width="{_WIDTH:.0f}" height="{_HEIGHT:.0f}"'
     return (

@@ -7,8 +7,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from sklearn_mvrsm import MVRSMSearchCV
 
-X = np.zeros((6, 1))
-y = np.array([0, 1] * 3)
+X = np.zeros((12, 1))
+y = np.array([0, 1] * 6)
 
 
 class Formula(ClassifierMixin, BaseEstimator):

@@ -213,6 +213,15 @@ def test_a_number_that_stands_for_failures_is_not_the_best():
     assert " to 5<" not in page
 
 
+def test_a_candidate_that_was_given_up_is_no_failure():
+    made = fitted(lambda p: p["x"], {"x": Real(0, 1)}, 20, cv=4, racing=True)
+    assert np.isnan(made.cv_results_["mean_test_score"]).any()
+    page = summary(made)
+    assert "20 ok" in page
+    assert "failure" not in page
+    assert f"<b>{made.best_score_:.4g}</b>" in page
+
+
 def test_an_interrupted_search_shows_what_it_has():
     def interrupted(params):
         if params["k"] == 2:

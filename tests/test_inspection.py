@@ -86,8 +86,14 @@ def alternatives():
     return fitted(lambda params: -(np.log10(params["alpha"]) ** 2), space, 20)
 
 
+@pytest.fixture(scope="module")
+def raced():
+    space = {"x": Real(0, 1), "kind": ["a", "b"]}
+    return fitted(lambda p: p["x"], space, 30, cv=4, racing=True)
+
+
 every_search = pytest.mark.parametrize(
-    "name", ["mixed", "wide", "several", "single", "alternatives"]
+    "name", ["mixed", "wide", "several", "single", "alternatives", "raced"]
 )
 every_display = pytest.mark.parametrize(
     "display", DISPLAYS, ids=[display.__name__ for display in DISPLAYS]
@@ -173,6 +179,38 @@ def test_failures_have_no_score(mixed):
     assert np.array_equal(
         display.scores, mixed.cv_results_["mean_test_score"], equal_nan=True
     )
+
+
+def test_candidates_that_were_given_up_have_no_score_but_did_not_fail(raced, plt):
+    skipped = raced.cv_results_["split3_status"] == "skipped"
+    assert 0 < skipped.sum() < 30
+    for display in (ConvergenceDisplay, ParallelCoordinatesDisplay):
+        drawn = display.from_estimator(raced).plot()
+        assert np.array_equal(np.isnan(drawn.scores), skipped)
+        assert not drawn.failed.any()
+        texts = [text.get_text() for text in drawn.ax_.get_legend().get_texts()]
+        assert f"{skipped.sum()} given up" in texts
+    timeline = TimelineDisplay.from_estimator(raced)
+    assert np.isfinite(timeline.finish).all()
+    surrogate = SurrogateDisplay.from_estimator(raced, ["x"])
+    assert np.isnan(surrogate.scores).sum() == skipped.sum()
+    assert not surrogate.failed.any()
+
+
+def test_another_metric_is_learnt_without_candidates_that_were_given_up():
+    made = fitted(
+        lambda p: p["x"],
+        {"x": Real(0, 1)},
+        20,
+        cv=4,
+        racing=True,
+        scoring={"up": plus, "down": minus},
+        refit="up",
+    )
+    assert np.isnan(made.cv_results_["mean_test_down"]).any()
+    display = SurrogateDisplay.from_estimator(made, metric="down")
+    known = display.grid[0] > 0.8
+    assert display.mean[known] == pytest.approx(-display.grid[0][known], abs=0.1)
 
 
 def test_a_number_that_stands_for_failures_is_no_score():
@@ -416,6 +454,16 @@ STOPPED = {
 def test_a_skipped_fit_is_given_up_when_its_candidate_ends(mixed):
     display = TimelineDisplay.from_estimator(with_log(mixed, **STOPPED))
     assert display.finish[2] == display.start[2] == 400.0
+
+
+def test_fits_of_an_earlier_session_are_counted_but_have_no_place(mixed, plt):
+    resumed = {name: list(column) for name, column in STOPPED.items()}
+    for name, value in {"slot": -1, "start": np.nan, "finish": np.nan}.items():
+        resumed[name][:3] = [value] * 3
+    display = TimelineDisplay.from_estimator(with_log(mixed, **resumed)).plot()
+    assert "2 more fits of an earlier session" in display.ax_.get_title()
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert texts == ["2 ok", "1 error", "1 crashed", "1 skipped"]
 
 
 def test_slots_are_busy_while_they_run_fits(mixed):

@@ -12,6 +12,7 @@ from sklearn_mvrsm.inspection._scores import read_scores
 __all__ = ["ConvergenceDisplay"]
 
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 _RUG = 0.035  # height of a row of failures, as a share of the axes
 
@@ -25,7 +26,10 @@ class ConvergenceDisplay:
     Parameters
     ----------
     scores : ndarray of shape (n_candidates,)
-        Mean test scores in the order of the candidates, nan where a candidate failed.
+        Mean test scores in the order of the candidates, nan where there is none.
+    failed : ndarray of bool of shape (n_candidates,)
+        Whether something went wrong with a candidate. One without a score that has not
+        failed was given up as hopeless (``racing``).
     best : ndarray of shape (n_candidates,)
         Best of the scores up to each candidate; nan before the first success.
     label : str
@@ -43,8 +47,8 @@ class ConvergenceDisplay:
         The best score so far.
     points_ : matplotlib line
         The candidates.
-    failures_ : matplotlib line
-        Failed candidates, at the bottom.
+    failures_, given_up_ : matplotlib line
+        Failed candidates, and those given up, at the bottom.
 
     Examples
     --------
@@ -66,6 +70,7 @@ class ConvergenceDisplay:
     """
 
     scores: FloatArray
+    failed: BoolArray
     best: FloatArray
     label: str
     name: str
@@ -74,11 +79,7 @@ class ConvergenceDisplay:
     line_: Any = field(init=False)
     points_: Any = field(init=False)
     failures_: Any = field(init=False)
-
-    @property
-    def failed(self) -> npt.NDArray[np.bool_]:
-        """Which candidates failed, shape ``(n_candidates,)``."""
-        return np.isnan(self.scores)
+    given_up_: Any = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -103,13 +104,14 @@ class ConvergenceDisplay:
         scores = read_scores(search, metric)
         return cls(
             scores=scores.values,
+            failed=scores.failed,
             best=np.fmax.accumulate(scores.values),
             label=scores.label,
             name=type(search).__name__ if name is None else name,
         )
 
     def plot(self, ax: Any = None, **line_kwargs: Any) -> Self:
-        """Draw the best score so far, each candidate's score, and failures as crosses.
+        """Draw the best score so far, each candidate's score, and crosses for failures.
 
         Parameters
         ----------
@@ -145,25 +147,28 @@ class ConvergenceDisplay:
             markersize=5.0,
             gid="candidates",
         )
-        self._plot_failures(number, color, row=len(others))
+        row = _RUG * (len(others) + 0.5)
+        given_up = np.isnan(self.scores) & ~self.failed
+        self.failures_ = self._mark(number[self.failed], row, "x", "failed", color)
+        self.given_up_ = self._mark(number[given_up], row, "|", "given up", color)
         self._limit_scores()
         self.ax_.set(xlabel="candidate", ylabel=self.label)
         self.ax_.xaxis.get_major_locator().set_params(integer=True)
         self.ax_.legend(loc="best")
         return self
 
-    def _plot_failures(self, number: Any, color: Any, row: int) -> None:
-        """Mark failures in a row of their own at the bottom of the axes."""
-        failed = number[self.failed]
-        (self.failures_,) = self.ax_.plot(
-            failed,
-            np.full(len(failed), _RUG * (row + 0.5)),
-            "x",
+    def _mark(self, at: Any, row: float, marker: str, what: str, color: Any) -> Any:
+        """Mark candidates without a score in a row at the bottom of the axes."""
+        (marks,) = self.ax_.plot(
+            at,
+            np.full(len(at), row),
+            marker,
             color=color,
             markersize=5.0,
             transform=self.ax_.get_xaxis_transform(),
-            label=f"{len(failed)} failed" if len(failed) else None,
+            label=f"{len(at)} {what}" if len(at) else None,
         )
+        return marks
 
     def _limit_scores(self) -> None:
         """Leave out of the picture scores so low that they would flatten the rest."""

@@ -36,10 +36,9 @@ def expectation(
     if metric != guiding_metric(search):
         optimizer = MVRSMOptimizer(search.space_, method=search.method, random_state=0)
         scores = read_scores(search, metric)
-        for params, score in zip(
-            search.cv_results_["params"], scores.values, strict=True
-        ):
-            optimizer.tell(params, -score)
+        for row, params in enumerate(search.cv_results_["params"]):
+            if np.isfinite(scores.values[row]) or scores.failed[row]:
+                optimizer.tell(params, -scores.values[row])
 
     def expected(points: FloatArray) -> tuple[FloatArray, FloatArray]:
         mean, std = optimizer.predict(points)

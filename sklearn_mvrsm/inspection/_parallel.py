@@ -14,6 +14,7 @@ from sklearn_mvrsm.inspection._scores import read_scores, require_mvrsm
 __all__ = ["ParallelCoordinatesDisplay"]
 
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 _ABSENT = -0.13  # height at which lines pass an axis whose parameter does not exist
 _SPREAD = 0.05  # by which lines through one category are drawn apart
@@ -37,7 +38,10 @@ class ParallelCoordinatesDisplay:
         Numbers as they are, categories by place; nan where the parameter does not
         exist.
     scores : ndarray of shape (n_candidates,)
-        Mean test scores, nan where a candidate failed.
+        Mean test scores, nan where there is none.
+    failed : ndarray of bool of shape (n_candidates,)
+        Whether something went wrong with a candidate. One without a score that has not
+        failed was given up as hopeless (``racing``).
     best : int or None
         Row of the best candidate.
     label : str
@@ -54,7 +58,7 @@ class ParallelCoordinatesDisplay:
     lines_ : matplotlib line collection
         Candidates with a score.
     failures_ : matplotlib line collection
-        Failed candidates.
+        Candidates without one.
     best_line_ : matplotlib line or None
         The best candidate.
     colorbar_ : matplotlib colorbar
@@ -80,6 +84,7 @@ class ParallelCoordinatesDisplay:
     axes: tuple[Axis, ...]
     values: FloatArray
     scores: FloatArray
+    failed: BoolArray
     best: int | None
     label: str
     n_parameters: int
@@ -119,7 +124,15 @@ class ParallelCoordinatesDisplay:
             ranked = most_important(search, scores.metric, axes)
             axes = tuple(axes[k] for k in sorted(ranked[:max_parameters]))
         _, values = read_points(search.space_, search.cv_results_["params"], axes)
-        return cls(axes, values, scores.values, scores.best, scores.label, n_parameters)
+        return cls(
+            axes=axes,
+            values=values,
+            scores=scores.values,
+            failed=scores.failed,
+            best=scores.best,
+            label=scores.label,
+            n_parameters=n_parameters,
+        )
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the lines, bad scores below good ones and the best on top.
@@ -140,11 +153,11 @@ class ParallelCoordinatesDisplay:
         width = max(4.8, 1.6 + 1.1 * len(self.axes))
         self.figure_, self.ax_ = open_axes(self, ax, (width, 4.8))
         paths = self._paths()
-        failed = np.isnan(self.scores)
+        missing = np.isnan(self.scores)
         self.failures_ = LineCollection(
-            list(paths[failed]), colors=GREY, linestyles=":", linewidths=0.8, zorder=1
+            list(paths[missing]), colors=GREY, linestyles=":", linewidths=0.8, zorder=1
         )
-        order = np.argsort(self.scores, kind="stable")[: int((~failed).sum())]
+        order = np.argsort(self.scores, kind="stable")[: int((~missing).sum())]
         known = self.scores[order]
         low, high = (0.0, 1.0) if not len(known) else _color_range(known)
         self.lines_ = LineCollection(
@@ -168,7 +181,7 @@ class ParallelCoordinatesDisplay:
         self.colorbar_ = self.figure_.colorbar(
             self.lines_, ax=self.ax_, label=self.label, extend="min" if cut else None
         )
-        self._plot_legend(int(failed.sum()))
+        self._plot_legend()
         return self
 
     def _paths(self) -> FloatArray:
@@ -192,9 +205,9 @@ class ParallelCoordinatesDisplay:
         """Draw a vertical line with ticks for each parameter."""
         some_absent = bool(np.isnan(self.values).any())
         for j, axis in enumerate(self.axes):
-            self.ax_.plot([j, j], [0.0, 1.0], color="0.35", linewidth=1.0, zorder=3)
+            self.ax_.plot([j, j], [0.0, 1.0], color="0.45", linewidth=1.0, zorder=3)
             for height, text in _ticks(axis):
-                self.ax_.plot(j, height, "_", color="0.35", markersize=6.0, zorder=3)
+                self.ax_.plot(j, height, "_", color="0.45", markersize=6.0, zorder=3)
                 self.ax_.annotate(
                     text,
                     (j, height),
@@ -204,7 +217,7 @@ class ParallelCoordinatesDisplay:
                     fontsize="x-small",
                     zorder=5,
                     bbox={
-                        "facecolor": "white",
+                        "facecolor": self.ax_.get_facecolor(),
                         "alpha": 0.75,
                         "edgecolor": "none",
                         "pad": 0.6,
@@ -223,7 +236,7 @@ class ParallelCoordinatesDisplay:
         self.ax_.tick_params(length=0)
         self.ax_.spines[:].set_visible(False)
 
-    def _plot_legend(self, n_failed: int) -> None:
+    def _plot_legend(self) -> None:
         if self.n_parameters > len(self.axes):
             shown = f"{len(self.axes)} most important of {self.n_parameters} parameters"
             self.ax_.set_title(shown, fontsize="medium")
@@ -231,9 +244,12 @@ class ParallelCoordinatesDisplay:
         if self.best_line_ is not None:
             handles.append(self.best_line_)
             labels.append("best")
-        if n_failed:
+        n_failed = int(self.failed.sum())
+        n_given_up = int(np.isnan(self.scores).sum()) - n_failed
+        counts = [(n_failed, "failed"), (n_given_up, "given up")]
+        if n_failed or n_given_up:
             handles.append(self.failures_)
-            labels.append(f"{n_failed} failed")
+            labels.append(", ".join(f"{n} {what}" for n, what in counts if n))
         if handles:
             self.ax_.legend(
                 handles,

@@ -14,7 +14,7 @@ from sklearn_mvrsm import MVRSMSearchCV
 __all__ = ["Scores", "guiding_metric", "read_scores", "require_fitted", "require_mvrsm"]
 
 FloatArray = npt.NDArray[np.float64]
-ObjectArray = npt.NDArray[np.object_]
+BoolArray = npt.NDArray[np.bool_]
 
 _PREFIX = "mean_test_"
 
@@ -29,15 +29,16 @@ class Scores:
         Name of the metric.
     values : ndarray of shape (n,)
         Higher is better; nan where a fold has no score.
-    status : ndarray of str of shape (n,)
-        "ok", "error", "timeout", "out_of_memory" or "crashed".
+    failed : ndarray of bool of shape (n,)
+        Whether a fold has no score because something went wrong; not if the candidate
+        was given up as hopeless.
     best : int or None
         Row of the best candidate; None if all have failed.
     """
 
     metric: str
     values: FloatArray
-    status: ObjectArray
+    failed: BoolArray
     best: int | None
 
     @property
@@ -70,15 +71,14 @@ def read_scores(search: Any, metric: str | None) -> Scores:
     if f"{_PREFIX}{name}" not in results:
         raise ValueError(f"'metric' must be one of {_metrics(results)}, got {metric!r}")
     values = np.array(results[f"{_PREFIX}{name}"], dtype=np.float64)
-    status = results.get("status", np.where(np.isnan(values), "error", "ok"))
-    failed = ~np.isfinite(values)
-    if _stands_for_failures(search.error_score):
-        failed |= status != "ok"
-    values[failed] = np.nan
-    best = None if failed.all() else int(np.nanargmax(values))
+    missing = ~np.isfinite(values)
+    if "status" in results and _stands_for_failures(search.error_score):
+        missing |= results["status"] != "ok"
+    values[missing] = np.nan
+    best = None if missing.all() else int(np.nanargmax(values))
     if name == guide and best is not None:
         best = int(getattr(search, "best_index_", best))
-    return Scores(name, values, np.asarray(status, dtype=object), best)
+    return Scores(name, values, missing & ~_given_up(results), best)
 
 
 def guiding_metric(search: Any) -> str:
@@ -107,6 +107,15 @@ def require_mvrsm(display: type, search: Any) -> None:
 
 def _metrics(results: dict[str, Any]) -> list[str]:
     return [name[len(_PREFIX) :] for name in results if name.startswith(_PREFIX)]
+
+
+def _given_up(results: dict[str, Any]) -> BoolArray:
+    """Tell which candidates lack folds although nothing went wrong."""
+    given_up = np.zeros(len(results["params"]), dtype=np.bool_)
+    for name, column in results.items():
+        if name.startswith("split") and name.endswith("_status"):
+            given_up |= np.asarray(column == "skipped")
+    return np.asarray(given_up & (results.get("status", "ok") == "ok"))
 
 
 def _stands_for_failures(error_score: object) -> bool:

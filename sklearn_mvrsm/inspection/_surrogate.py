@@ -24,6 +24,7 @@ from sklearn_mvrsm.inspection._slices import axis_grid, slice_through
 __all__ = ["SurrogateDisplay"]
 
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 _MOST_TICKS = 25  # categories that are all named
 _RESOLUTION = {1: 101, 2: 41}  # values of a number, by how many parameters there are
@@ -55,7 +56,9 @@ class SurrogateDisplay:
     values : ndarray of shape (n_candidates, 1 or 2)
         Where the evaluated candidates are; nan where a parameter does not exist.
     scores : ndarray of shape (n_candidates,)
-        Their mean test scores, nan where they failed.
+        Their mean test scores, nan where there is none.
+    failed : ndarray of bool of shape (n_candidates,)
+        Whether something went wrong with them.
     best : int
         Row of the best candidate.
     label : str
@@ -105,6 +108,7 @@ class SurrogateDisplay:
     std: FloatArray
     values: FloatArray
     scores: FloatArray
+    failed: BoolArray
     best: int
     label: str
     note: str
@@ -173,6 +177,7 @@ class SurrogateDisplay:
             std=std.reshape(shape),
             values=places,
             scores=scores.values,
+            failed=scores.failed,
             best=scores.best,
             label=scores.label,
             note=cut.note,
@@ -264,7 +269,7 @@ class SurrogateDisplay:
             markersize=13.0,
             label=self._best_label,
         )
-        failed = at[np.isnan(self.scores) & ~np.isnan(at)]
+        failed = at[self.failed & ~np.isnan(at)]
         (self.failures_,) = self.ax_.plot(
             failed,
             np.full(len(failed), 0.02),
@@ -296,7 +301,7 @@ class SurrogateDisplay:
             label="candidates",
             **limits,
         )
-        failed = self.values[np.isnan(self.scores)]
+        failed = self.values[self.failed]
         failed = failed[~np.isnan(failed).any(axis=1)]
         (self.failures_,) = self.ax_.plot(
             *failed.T,

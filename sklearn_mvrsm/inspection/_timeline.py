@@ -33,8 +33,9 @@ class TimelineDisplay:
     slot : ndarray of int of shape (n_fits,)
         Where each fit ran; -1 where it did not.
     start, finish : ndarray of shape (n_fits,)
-        When, in seconds since the search began. Where it did not run, both are the time
-        at which it was given up, or nan.
+        When, in seconds since the search began. Of a skipped fit, both are the time at
+        which it was given up; nan if that is unknown, and for fits that an earlier
+        session made.
     status : ndarray of str of shape (n_fits,)
         "ok", "error", "timeout", "out_of_memory", "crashed" or "skipped".
     candidate, fold : ndarray of int of shape (n_fits,)
@@ -110,7 +111,7 @@ class TimelineDisplay:
         require_fitted(search, "fit_log_")
         log = search.fit_log_
         given_up = _ends_of_candidates(log)
-        skipped = log["slot"] < 0
+        skipped = log["status"] == "skipped"
         return cls(
             slot=log["slot"],
             start=np.where(skipped, given_up, log["start"]),
@@ -145,13 +146,19 @@ class TimelineDisplay:
         self._plot_skips(n_slots, seconds)
         self.ax_.set_xlabel(f"{unit} since the search began")
         self.ax_.set_xlim(left=0.0)
-        n_fits = int((self.slot >= 0).sum())
-        if n_fits:
-            self.ax_.set_title(
-                f"{n_fits} fits; slots {self.busy:.0%} busy", fontsize="medium"
-            )
-            self.ax_.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        self._plot_title()
         return self
+
+    def _plot_title(self) -> None:
+        n_fits = int((self.slot >= 0).sum())
+        n_restored = int(((self.slot < 0) & (self.status != "skipped")).sum())
+        parts = []
+        if n_fits:
+            parts.append(f"{n_fits} fits; slots {self.busy:.0%} busy")
+            self.ax_.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        if n_restored:
+            parts.append(f"{n_restored} more fits of an earlier session")
+        self.ax_.set_title("; ".join(parts), fontsize="medium")
 
     def _plot_bars(self, rows: Any, style: Any, seconds: float) -> Any:
         from matplotlib.collections import PolyCollection
@@ -160,11 +167,12 @@ class TimelineDisplay:
         low, high = self.slot[rows] - 0.4, self.slot[rows] + 0.4
         x = np.stack([left, right, right, left], axis=1)
         y = np.stack([low, low, high, high], axis=1)
-        thin = np.median(right - left) < _THIN * np.nanmax(self.finish) / seconds
+        thin = right - left < _THIN * np.nanmax(self.finish) / seconds
+        outline = self.ax_.get_facecolor()
         bars = PolyCollection(
             list(np.stack([x, y], axis=2)),
             facecolors=style.color,
-            edgecolors=style.color if thin else "white",
+            edgecolors=[style.color if each else outline for each in thin],
             linewidths=0.6,
             hatch=style.hatch,
             label=f"{len(rows)} {style.label}",
@@ -174,7 +182,7 @@ class TimelineDisplay:
 
     def _plot_skips(self, n_slots: int, seconds: float) -> None:
         """Mark skipped fits in a row of their own, and name the rows."""
-        skipped = self.slot < 0
+        skipped = self.status == "skipped"
         style = STATUS_STYLES["skipped"]
         count = int(skipped.sum())
         (self.skips_,) = self.ax_.plot(
