@@ -177,18 +177,14 @@ class TaskTree:
         if self._search_context is None:
             return
         task = self._open[fold.candidate].pop(fold.fold)
-        never_ran = fold.slot is None
-        if fold.killed or never_ran:
-            task.close(begun=not never_ran)
+        has_run = fold.slot is not None
+        if has_run == fold.killed:  # else it said so itself, or may still do so
+            task.close(begun=has_run)
 
     def end_search(self) -> None:
-        """Close the task "search", and those of folds that did not reach their end."""
-        if self._search_context is None:
-            return
-        for tasks in self._open.values():
-            for task in tasks.values():
-                task.close(begun=False)
-        self._search_context.call_on_fit_task_end(estimator=self._search)
+        """Close the task "search"; folds that it did not wait for stay open."""
+        if self._search_context is not None:
+            self._search_context.call_on_fit_task_end(estimator=self._search)
 
     @contextmanager
     def refit(self, estimator: Any) -> Iterator[None]:

@@ -62,7 +62,7 @@ class FoldScore:
     multimetric : bool
         Whether the scorer gave its scores names.
     killed : bool
-        Whether the fit ended with its process.
+        Whether the fit ended with its process, or was left behind to be killed.
     stop : bool
         Whether a callback of scikit-learn's asked to stop the search.
     """
@@ -270,7 +270,8 @@ class Evaluator:
     def _end(self, record: "_Record", n_kept: int) -> None:
         """Keep the first folds only."""
         for fold in record.folds[n_kept : record.n_kept]:
-            self._pool.cancel((record.candidate, fold))
+            if not self._pool.cancel((record.candidate, fold)):
+                record.begun.add(fold)
         record.n_kept = min(record.n_kept, n_kept)
 
 
@@ -281,6 +282,7 @@ class _Record:
         self.candidate = candidate
         self.folds = folds
         self.arrived: dict[int, FoldScore] = {}
+        self.begun: set[int] = set()  # of those that are skipped
         self.n_decided = 0
         self.n_kept = len(folds)  # those behind are skipped
 
@@ -289,13 +291,30 @@ class _Record:
         while self.n_decided < len(self.folds):
             fold = self.folds[self.n_decided]
             if self.n_decided >= self.n_kept:
-                score = FoldScore(self.candidate, fold, "skipped")
+                score = self._skipped(fold)
             elif fold in self.arrived:
                 score = self.arrived.pop(fold)
             else:
                 return
             self.n_decided += 1
             yield score
+
+    def _skipped(self, fold: int) -> FoldScore:
+        """Say of a skipped fold whether, and where, it ran all the same."""
+        ran = self.arrived.pop(fold, None)
+        if ran is None:
+            killed = fold in self.begun
+            return FoldScore(self.candidate, fold, "skipped", killed=killed)
+        return FoldScore(
+            self.candidate,
+            fold,
+            "skipped",
+            slot=ran.slot,
+            started=ran.started,
+            finished=ran.finished,
+            killed=ran.killed,
+            stop=ran.stop,
+        )
 
 
 @functools.lru_cache(maxsize=1)

@@ -71,10 +71,12 @@ class InlinePool:
         outcome = attempt(fn, args)
         return Event(task_id, outcome, 0, started, time.monotonic())
 
-    def cancel(self, task_id: Hashable) -> None:
-        """Drop a task that waits; no event follows."""
+    def cancel(self, task_id: Hashable) -> bool:
+        """Drop a task that waits; no event follows. Return whether there was one."""
         kept = [task for task in self._queue if task[0] != task_id]
+        was_waiting = len(kept) < len(self._queue)
         self._queue = deque(kept)
+        return was_waiting
 
     def close(self) -> None:
         """Drop all tasks."""

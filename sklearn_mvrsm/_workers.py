@@ -197,7 +197,7 @@ class WorkerPool:
                 return event
         return None
 
-    def cancel(self, task_id: Hashable) -> None:
+    def cancel(self, task_id: Hashable) -> bool:
         """Drop a task; no event follows.
 
         A running task may go on for as long as a new worker would take to start, then
@@ -207,17 +207,24 @@ class WorkerPool:
         ----------
         task_id : hashable
             A task under way; others are ignored.
+
+        Returns
+        -------
+        bool
+            Whether it was still waiting, so that nothing of it has been run.
         """
         task = self._open.pop(task_id, None)
         latest = time.monotonic() + self._start_seconds
         with self._lock:
             if task is not None and task in self._queue:
                 self._queue.remove(task)
+                return True
             for slot in self._slots:
                 run = slot.run
                 if run is not None and run.task is task:
                     ends = latest if run.deadline is None else run.deadline
                     run.deadline = min(latest, ends)
+        return False
 
     def close(self) -> None:
         """Kill all workers and their children, and wait until they are gone."""
