@@ -147,11 +147,11 @@ class ParallelCoordinatesDisplay:
         ParallelCoordinatesDisplay
             Itself, with what has been drawn.
         """
+        width = max(4.8, 1.6 + 1.1 * len(self.axes))
+        self.figure_, self.ax_ = open_axes(self, ax, (width, 4.8))
         from matplotlib.collections import LineCollection
         from matplotlib.colors import Normalize
 
-        width = max(4.8, 1.6 + 1.1 * len(self.axes))
-        self.figure_, self.ax_ = open_axes(self, ax, (width, 4.8))
         paths = self._paths()
         missing = np.isnan(self.scores)
         self.failures_ = LineCollection(
