@@ -1,0 +1,94 @@
+"""How the documentation is built: ``sphinx-build -W -b html docs docs/_build``."""
+
+import os
+import sys
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+os.environ.setdefault("MPLBACKEND", "Agg")
+sys.path.insert(0, str(Path(__file__).parent))
+
+project = "sklearn-mvrsm"
+author = "The sklearn-mvrsm developers"
+copyright = author
+version = release = version_of("sklearn-mvrsm")
+
+extensions = [
+    "_mathml",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/*.py"]
+html_static_path = ["_static"]
+html_css_files = ["custom.css"]
+default_role = "py:obj"
+nitpicky = True
+# Names of other packages have no page here; ours must all resolve.
+nitpick_ignore_regex = [(r"py:.*", r"(?!sklearn_mvrsm).*")]
+
+# With this set, names of other packages are linked too, which needs the network.
+if os.environ.get("SKLEARN_MVRSM_DOCS_LINKS"):
+    extensions.append("sphinx.ext.intersphinx")
+    intersphinx_mapping = {
+        "python": ("https://docs.python.org/3", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+        "scipy": ("https://docs.scipy.org/doc/scipy", None),
+        "sklearn": ("https://scikit-learn.org/stable", None),
+    }
+
+# Reference pages, from docstrings.
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+html_math_renderer = "mathml"
+html_theme = "pydata_sphinx_theme"
+html_title = "sklearn-mvrsm"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navbar_persistent": ["search-button"],
+    "navbar_end": ["theme-switcher"],
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "header_links_before_dropdown": 8,
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "github-dark",
+}
+html_sidebars = {
+    "start": [],
+    "algorithm": [],
+    "benchmarks": [],
+    "changelog": [],
+}
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"quickstart\.py",
+    "within_subsection_order": "_gallery.Order",
+    "backreferences_dir": "generated/examples",
+    "doc_module": ("sklearn_mvrsm",),
+    "inspect_global_variables": False,
+    "reference_url": {"sklearn_mvrsm": None},
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "download_all_examples": False,
+    "reset_modules": ("_gallery.reset", "matplotlib"),
+    "abort_on_example_error": True,
+    "matplotlib_animations": False,
+}

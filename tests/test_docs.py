@@ -1,0 +1,122 @@
+"""The documentation says what is so: its code runs, its names exist."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted((ROOT / "docs").rglob("*.rst"))
+PACKAGE = ROOT / "sklearn_mvrsm"
+PUBLIC_MODULES = [
+    "sklearn_mvrsm",
+    "sklearn_mvrsm.inspection",
+    "sklearn_mvrsm.optuna",
+    "sklearn_mvrsm.selection",
+    "sklearn_mvrsm.spaces",
+]
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+pages = [
+    page
+    for page in PAGES
+    if not {"_build", "auto_examples", "generated"} & set(page.parts)
+]
+with_code = [page for page in pages if "\n>>> " in page.read_text()]
+
+
+@pytest.mark.parametrize("page", with_code, ids=lambda page: page.stem)
+def test_code_of_a_page_gives_what_the_page_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    failed, tried = doctest.testfile(
+        str(page), module_relative=False, optionflags=OPTIONS
+    )
+    assert tried > 0
+    assert failed == 0
+
+
+def defined_in(path):
+    """Return qualified names of the functions, classes and constants of a module."""
+    names = set()
+    if not path.exists():
+        return names
+
+    def visit(body, prefix):
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                names.add(prefix + node.name)
+                visit(node.body, f"{prefix}{node.name}.")
+            if isinstance(node, ast.Assign):
+                targets = [
+                    name
+                    for target in node.targets
+                    for name in (target.elts if hasattr(target, "elts") else [target])
+                ]
+                names.update(t.id for t in targets if isinstance(t, ast.Name))
+
+    visit(ast.parse(path.read_text()).body, "")
+    return names
+
+
+def places_named_in(page):
+    """Return (file, name) of each ``file.py:name`` in a page."""
+    return re.findall(r"``([\w/]+\.py):([\w.]+)``", page.read_text())
+
+
+def home_of(file):
+    """Return the path of a file of the package, or of a test."""
+    return (ROOT / "tests" if file.startswith("test_") else PACKAGE) / file
+
+
+def test_algorithm_page_names_functions_that_exist():
+    places = places_named_in(ROOT / "docs" / "algorithm.rst")
+    assert len(places) > 40
+    missing = [
+        f"{file}:{name}"
+        for file, name in places
+        if name not in defined_in(home_of(file))
+    ]
+    assert missing == []
+
+
+def test_algorithm_page_tells_a_missing_function():
+    assert "RidgeSplines.features" in defined_in(PACKAGE / "_basis.py")
+    assert "RidgeSplines.no_such" not in defined_in(PACKAGE / "_basis.py")
+
+
+@pytest.mark.parametrize("name", PUBLIC_MODULES)
+def test_every_public_object_has_a_reference_page(name):
+    module = importlib.import_module(name)
+    page = (ROOT / "docs" / "api.rst").read_text()
+    listed = set()
+    for block in re.split(r"\.\. currentmodule:: ", page)[1:]:
+        current, _, rest = block.partition("\n")
+        if current.strip() == name:
+            listed |= set(re.findall(r"^   (\w+)$", rest, flags=re.MULTILINE))
+    assert set(module.__all__) == listed
+
+
+@pytest.mark.parametrize("name", PUBLIC_MODULES)
+def test_every_public_object_has_an_example(name):
+    module = importlib.import_module(name)
+    objects = {each: getattr(module, each) for each in module.__all__}
+    bare = [
+        each
+        for each, value in objects.items()
+        if not (isinstance(value, type) and issubclass(value, Exception))
+        and ">>> " not in (inspect.getdoc(value) or "")
+    ]
+    assert bare == []
+
+
+def test_readme_and_quick_start_are_the_same_search():
+    text = (ROOT / "README.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    script = (ROOT / "examples" / "quickstart.py").read_text()
+    lines = [line for line in code.splitlines() if line.strip()]
+    assert len(lines) > 10
+    assert [line for line in lines if line not in script] == []
