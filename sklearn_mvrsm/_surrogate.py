@@ -251,7 +251,7 @@ class Surrogate:
     @property
     def width(self) -> int:
         """Number of splines and gate features of an observation."""
-        return self._phi.shape[1] + self._z.shape[1]
+        return int(self._phi.shape[1] + self._z.shape[1])
 
     @property
     def splines(self) -> RidgeSplines:
