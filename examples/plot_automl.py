@@ -14,6 +14,7 @@ and its parameters are decided by one search.
 # nuclei look like, and whether the tumour is benign. The measurements are real. To have
 # something to repair, two of them are written as words here, and a tenth of all cells
 # is left empty.
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -28,6 +29,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from sklearn_mvrsm import Integer, MVRSMSearchCV, Real
+from sklearn_mvrsm.inspection import ConvergenceDisplay
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 area, dents = X.pop("mean area"), X.pop("mean concave points")
@@ -153,6 +155,10 @@ for name, model in (("untuned", pipeline.fit(X_train, y_train)), ("tuned", searc
     loss = brier_score_loss(y_test, model.predict_proba(X_test)[:, 1])
     accuracy = accuracy_score(y_test, model.predict(X_test))
     print(f"{name:8} Brier score {loss:.4f}, accuracy {accuracy:.3f}")
+
+# %%
+ConvergenceDisplay.from_estimator(search).plot()
+plt.show()
 
 # %%
 # Each model at its best, in cross-validation.

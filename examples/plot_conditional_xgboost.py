@@ -8,6 +8,7 @@ and a model of the score would have to learn that. Here the space says it.
 """
 
 # %%
+import matplotlib.pyplot as plt
 import pandas as pd
 from sklearn.datasets import load_wine
 from xgboost import XGBClassifier
@@ -20,6 +21,7 @@ from sklearn_mvrsm import (
     Real,
     SearchSpace,
 )
+from sklearn_mvrsm.inspection import ParallelCoordinatesDisplay
 
 X, y = load_wine(return_X_y=True)
 
@@ -72,6 +74,12 @@ search.fit(X, y)
 print(f"log loss: {-search.best_score_:.3f}")
 for name, value in search.best_params_.items():
     print(f"    {name}: {value}")
+
+# %%
+# All candidates, the best one in orange. A line passes below, at *absent*, where a
+# parameter does not exist.
+ParallelCoordinatesDisplay.from_estimator(search).plot()
+plt.show()
 
 # %%
 # What each booster came to. The search spends its candidates where they pay.

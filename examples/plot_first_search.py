@@ -19,6 +19,7 @@ from sklearn.svm import SVC
 from sklearn_mvrsm import Categorical, Integer, MVRSMSearchCV, Real
 from sklearn_mvrsm.inspection import ConvergenceDisplay
 
+pd.options.display.float_format = "{:.4g}".format
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(
     X, y, train_size=600, stratify=y, random_state=0
@@ -27,13 +28,14 @@ X_train, X_test, y_train, y_test = train_test_split(
 # %%
 # The space
 # ---------
-# Names are those of ``set_params``. ``gamma`` exists for two of the kernels, and
+# Names are those of ``set_params``. ``coef0`` exists for two of the kernels, and
 # ``degree`` for one: :meth:`~sklearn_mvrsm.Real.when` says so. Where a parameter does
 # not exist, it is not passed to the estimator.
 space = {
-    "svc__kernel": Categorical(["linear", "rbf", "poly"]),
+    "svc__kernel": Categorical(["rbf", "poly", "sigmoid"]),
     "svc__C": Real(1e-3, 1e3, log=True),
-    "svc__gamma": Real(1e-5, 1.0, log=True).when(svc__kernel=["rbf", "poly"]),
+    "svc__gamma": Real(1e-5, 1.0, log=True),
+    "svc__coef0": Real(-2.0, 2.0).when(svc__kernel=["poly", "sigmoid"]),
     "svc__degree": Integer(2, 5).when(svc__kernel="poly"),
 }
 
@@ -57,7 +59,7 @@ print(f"accuracy on held-out data: {search.score(X_test, y_test):.3f}")
 # did not exist.
 table = pd.DataFrame(search.cv_results_).sort_values("rank_test_score")
 columns = [name for name in table if name.startswith("param_")]
-table[[*columns, "mean_test_score", "std_test_score"]].head(8).round(4)
+table[[*columns, "mean_test_score", "std_test_score"]].head(8)
 
 # %%
 # The first candidates are spread over the space; the later ones follow a model of the

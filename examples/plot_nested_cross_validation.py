@@ -9,6 +9,7 @@ procedure does, search included, is answered by cross-validating the search.
 # %%
 # A search is an estimator, so ``cross_validate`` takes it as it is. The target, a
 # measure of the progress of diabetes, is divided by its standard deviation.
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import KFold, cross_validate
@@ -42,6 +43,16 @@ print("R2       inner   outer")
 for k, pair in enumerate(zip(inner, results["test_score"], strict=True)):
     print(f"fold {k}   {pair[0]:.3f}   {pair[1]:.3f}")
 print(f"mean     {inner.mean():.3f}   {results['test_score'].mean():.3f}")
+
+# %%
+fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
+for k, pair in enumerate(zip(inner, results["test_score"], strict=True)):
+    ax.plot(pair, [k, k], color="0.8", zorder=1)
+ax.plot(inner, range(4), "o", label="inner: what the search saw")
+ax.plot(results["test_score"], range(4), "s", label="outer: what it had not seen")
+ax.set(xlabel="R2", yticks=range(4), yticklabels=[f"fold {k}" for k in range(4)])
+ax.legend()
+plt.show()
 
 # %%
 # Each outer fold has a winner of its own. What differs much between them matters less

@@ -64,7 +64,8 @@ plt.show()
 # %%
 # All candidates at once
 # ----------------------
-# A line is a candidate. It passes by the axes of parameters that it does not have.
+# A line is a candidate. Where it does not have a parameter, it passes below, at
+# *absent*.
 ParallelCoordinatesDisplay.from_estimator(search).plot()
 plt.show()
 

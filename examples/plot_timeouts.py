@@ -15,12 +15,14 @@ import os
 import time
 import warnings
 
+import matplotlib.pyplot as plt
 import pandas as pd
 from sklearn.datasets import load_iris
 from sklearn.exceptions import FitFailedWarning
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_mvrsm import Integer, MVRSMSearchCV, Real
+from sklearn_mvrsm.inspection import TimelineDisplay
 
 
 class Fragile(DecisionTreeClassifier):
@@ -45,10 +47,22 @@ space = {
 # ----------
 # ``fit_timeout`` is the limit of one fit with its scoring, in seconds. The fit is
 # killed then, whatever it is doing, and the other folds of that candidate are skipped.
-# At the end, a warning says what went wrong.
+# At the end, a warning says what went wrong. ``initial_points`` makes sure that the
+# search meets each kind of trouble once; it may meet more by itself.
 X, y = load_iris(return_X_y=True)
 search = MVRSMSearchCV(
-    Fragile(random_state=0), space, n_iter=14, cv=3, fit_timeout=1.0, random_state=2
+    Fragile(random_state=0),
+    space,
+    n_iter=14,
+    initial_points=[
+        {"max_depth": 5, "min_samples_leaf": 1, "ccp_alpha": 0.19},
+        {"max_depth": 5, "min_samples_leaf": 32, "ccp_alpha": 0.0},
+        {"max_depth": 13, "min_samples_leaf": 1, "ccp_alpha": 0.0},
+    ],
+    cv=3,
+    n_jobs=2,
+    fit_timeout=1.0,
+    random_state=0,
 )
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always", FitFailedWarning)
@@ -75,7 +89,12 @@ for status, rows in table[table["status"] != "ok"].groupby("status"):
     print(f"{status}: {rows['split0_error'].iloc[0].splitlines()[-1]}")
 
 # %%
+# The time that it took: a bar is a fit.
+TimelineDisplay.from_estimator(search).plot()
+plt.show()
+
+# %%
 # Failed candidates rank last, whatever ``error_score`` is. To the model of the score, a
 # failure is as bad as the worst score seen, so the search has no reason to go back.
-failed = search.cv_results_["status"] != "ok"
-print("ranks of failed candidates:", set(search.cv_results_["rank_test_score"][failed]))
+failed = table["status"] != "ok"
+print("ranks of failed candidates:", set(table["rank_test_score"][failed].tolist()))

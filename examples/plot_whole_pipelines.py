@@ -7,6 +7,7 @@ decide all of it.
 """
 
 # %%
+import matplotlib.pyplot as plt
 import pandas as pd
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
@@ -17,6 +18,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 from sklearn_mvrsm import Categorical, Integer, MVRSMSearchCV, Real
+from sklearn_mvrsm.inspection import ConvergenceDisplay
 
 X, y = load_wine(return_X_y=True)
 
@@ -80,7 +82,13 @@ alternatives = [
         "model__max_depth": Integer(1, 12),
     },
 ]
-search = MVRSMSearchCV(pipeline, alternatives, n_iter=16, cv=3, random_state=0)
-search.fit(X, y)
-print(search.best_params_)
-print(f"mean accuracy of 3 folds: {search.best_score_:.3f}")
+second = MVRSMSearchCV(pipeline, alternatives, n_iter=20, cv=3, random_state=0)
+second.fit(X, y)
+print(second.best_params_)
+print(f"mean accuracy of 3 folds: {second.best_score_:.3f}")
+
+# %%
+# Both searches in one picture.
+display = ConvergenceDisplay.from_estimator(search, name="one space").plot()
+ConvergenceDisplay.from_estimator(second, name="alternatives").plot(ax=display.ax_)
+plt.show()
