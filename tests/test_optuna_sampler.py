@@ -111,12 +111,28 @@ def test_maximising_mirrors_minimising():
     assert params_of(up) == params_of(run(12))
 
 
-def test_a_stored_study_resumes_as_if_it_had_never_stopped(tmp_path):
-    storage = f"sqlite:///{tmp_path}/study.db"
+@pytest.fixture
+def database(tmp_path):
+    """Storages on one file, and its address; their connections are closed after."""
+    address = f"sqlite:///{tmp_path}/study.db"
+    opened = []
+
+    def connect():
+        opened.append(optuna.storages.RDBStorage(address))
+        return opened[-1]
+
+    yield address, connect
+    for storage in opened:
+        storage.remove_session()
+        storage.engine.dispose()
+
+
+def test_a_stored_study_resumes_as_if_it_had_never_stopped(database):
+    _, connect = database
     whole = params_of(run(12))
-    run(8, storage=storage, study_name="s")
+    run(8, storage=connect(), study_name="s")
     study = optuna.load_study(
-        storage=storage,
+        storage=connect(),
         study_name="s",
         sampler=pickle.loads(pickle.dumps(ours())),
     )
@@ -136,13 +152,13 @@ study.optimize(bowl, n_trials=6)
 """
 
 
-def test_several_workers_share_a_study(tmp_path):
-    storage = f"sqlite:///{tmp_path}/study.db"
-    optuna.create_study(storage=storage, study_name="s")
-    command = [sys.executable, "-c", WORKER, storage, str(Path(__file__).parent)]
+def test_several_workers_share_a_study(database):
+    address, connect = database
+    optuna.create_study(storage=connect(), study_name="s")
+    command = [sys.executable, "-c", WORKER, address, str(Path(__file__).parent)]
     workers = [subprocess.Popen(command) for _ in range(2)]
     assert [worker.wait(timeout=120) for worker in workers] == [0, 0]
-    study = optuna.load_study(storage=storage, study_name="s")
+    study = optuna.load_study(storage=connect(), study_name="s")
     assert {trial.state.name for trial in study.trials} == {"COMPLETE"}
     assert len({tuple(sorted(map(str, p.items()))) for p in params_of(study)}) == 12
 
