@@ -8,6 +8,7 @@ from scipy.stats import t as student
 
 from sklearn_mvrsm._racing import Race
 from sklearn_mvrsm._results import Candidate
+from sklearn_mvrsm.benchmarks import racing
 
 
 @dataclass(frozen=True)
@@ -138,3 +139,12 @@ def test_the_error_level_is_kept():
             race.is_hopeless(99, folds(*new[:j]), "score") for j in range(1, 5)
         )
     assert n_given_up / n_trials < 0.05
+
+
+def test_the_benchmark_of_racing_compares_what_it_says(capsys):
+    racing.main(["--seeds", "1", "--n-iter", "12", "--levels", "0.3"])
+    header, digits, cancer = capsys.readouterr().out.splitlines()
+    assert "fits saved" in header
+    assert digits.startswith("digits")
+    assert cancer.startswith("breast cancer")
+    assert float(digits.split()[2]) > 0.0
