@@ -75,10 +75,7 @@ def write_payload(path: str, content: object) -> None:
     buffers: list[memoryview] = []
 
     def keep_inside(buffer: pickle.PickleBuffer) -> bool:
-        try:
-            view = buffer.raw()
-        except BufferError:  # not contiguous
-            return True
+        view = buffer.raw()
         if view.nbytes < MIN_MAPPED:
             return True
         buffers.append(view)

@@ -82,6 +82,7 @@ class WorkerProcess:
             self.ready: Future[Answer] = self._executor.submit(set_up, setup)
         self._process = executor_process(self._executor)
         self._thread = executor_thread(self._executor)
+        self._killed = False
 
     def run(
         self, task: bytes, timeout: float | None, memory_limit: int | None
@@ -137,8 +138,18 @@ class WorkerProcess:
         except ValueError:
             return f"signal {-code}"
 
-    def kill(self) -> None:
-        """Kill the process and those it started, without waiting for their end."""
+    def kill(self, *, just_died: bool = False) -> None:
+        """Kill the process and those it started, without waiting for their end.
+
+        Parameters
+        ----------
+        just_died : bool
+            Whether a process that is gone already died a moment ago, so that those it
+            started are there. Its number may be another's later, and is left alone.
+        """
+        if self._killed or (self.has_exited and not just_died):
+            return
+        self._killed = True
         pid = self._process.pid
         assert pid is not None
         alive = self.is_alive
@@ -152,13 +163,18 @@ class WorkerProcess:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
-    def discard(self) -> None:
+    def discard(self, *, just_died: bool = False) -> None:
         """Kill the process and those it started, and wait until it is gone.
 
         The executor finds its process dead, as after a crash. It is not shut down: if
         a task was submitted just before, that breaks its thread.
+
+        Parameters
+        ----------
+        just_died : bool
+            As in `kill`.
         """
-        self.kill()
+        self.kill(just_died=just_died)
         self._process.join(_REAP_SECONDS)
 
     @property

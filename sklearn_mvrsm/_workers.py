@@ -233,6 +233,7 @@ class WorkerPool:
         self._reader.close()
         with self._lock:
             self._queue.clear()
+        self._end_orphaned_groups()
         workers = [slot.worker for slot in self._slots]
         if self._spare is not None:
             workers.append(self._spare)
@@ -301,7 +302,7 @@ class WorkerPool:
                 if run.future.done():
                     continue
                 slot.run = None
-            self._replace(slot)
+            self._replace(slot, just_died=True)
             limit = run.task.timeout
             if self._is_open(run.task) and limit is not None:
                 return self._event(run, TimedOut(limit, now - run.started), now)
@@ -313,8 +314,8 @@ class WorkerPool:
         A death is reported by the end of a pipe, and forked processes hold it too.
         """
         for slot in self._slots:
-            if slot.worker.has_exited:
-                slot.worker.kill()
+            if slot.run is not None and slot.worker.has_exited:
+                slot.worker.kill(just_died=True)
 
     def _read(self, note: _Note) -> Event | None:
         """Act on what a thread of an executor reported."""
@@ -332,7 +333,7 @@ class WorkerPool:
         if slot.run is note:  # not healthy: still on its slot
             slot.run = None
             if note.worker_died():
-                self._replace(slot)
+                self._replace(slot, just_died=True)
         if not self._is_open(note.task):
             return None
         return self._event(note, outcome, note.finished)
@@ -387,18 +388,18 @@ class WorkerPool:
             )
         self._replace(slots[0])
 
-    def _replace(self, slot: _Slot) -> None:
+    def _replace(self, slot: _Slot, *, just_died: bool = False) -> None:
         """Put the spare, or a new worker, in the place of a slot's worker."""
         self._spare_wanted = True
-        self._discard(slot.worker)
+        self._discard(slot.worker, just_died=just_died)
         spare, self._spare = self._spare, None
         if spare is not None and not spare.is_alive:
             self._discard(spare)
             spare = None
         slot.worker = self._new_worker() if spare is None else spare
 
-    def _discard(self, worker: WorkerProcess) -> None:
-        worker.discard()
+    def _discard(self, worker: WorkerProcess, *, just_died: bool = False) -> None:
+        worker.discard(just_died=just_died)
         self._discarded = [w for w in self._discarded if w.is_served] + [worker]
 
 

@@ -266,7 +266,7 @@ def cpu_time():
     data = rng.normal(size=(2000, 27))
     target = rng.integers(0, 3, 2000) + (data[:, 0] > 0)
     splits = list(StratifiedKFold(5).split(data, target))
-    values = list(loguniform(1e-3, 1e3).rvs(50, random_state=0))
+    values = list(loguniform(1e-3, 1e3).rvs(25, random_state=0))
     me = psutil.Process()
 
     def cpu():
@@ -291,15 +291,16 @@ def cpu_time():
             pass
 
     fits = FitJob(LogisticRegression(), data, target, splits, get_scorer("accuracy"))
-    spent = {"peer": 0.0, "ours": 0.0}
+    spent = {"peer": [], "ours": []}
     with Evaluator(fits, n_jobs=2) as evaluator:
         for run in (peer, ours):
             run(values[:4])
-        for run in (peer, ours, peer, ours):
+        for run in (peer, ours) * 5:
             start = cpu()
             run(values)
-            spent[run.__name__] += cpu() - start
-    tell(ratio=spent["ours"] / spent["peer"], **spent)
+            spent[run.__name__].append(cpu() - start)
+    # Whatever else runs on the machine adds to the time of a round, and never takes.
+    tell(ratio=min(spent["ours"]) / min(spent["peer"]), **spent)
 
 
 # ------------------------------------------------------------------ ends

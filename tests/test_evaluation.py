@@ -14,9 +14,16 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sklearn_mvrsm._evaluation import Evaluator, FoldScore
-from sklearn_mvrsm._fold import FitJob, FitReport
+from sklearn_mvrsm._evaluation import (
+    Evaluator,
+    FoldScore,
+    _open_job,
+    _run_mapped_fold,
+)
+from sklearn_mvrsm._fold import FitJob, FitReport, run_fold
 from sklearn_mvrsm._outcomes import Died, Event, Returned
+from sklearn_mvrsm._payload import write_payload
+from sklearn_mvrsm._surroundings import Surroundings
 
 X, Y = load_iris(return_X_y=True)
 SPLITS = list(StratifiedKFold(3).split(X, Y))
@@ -271,6 +278,44 @@ def test_large_data_and_lambdas_reach_the_workers(tmp_path, monkeypatch):
         assert payload.stat().st_size > big.nbytes
     assert score.status == "ok"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_worker_does_gives_what_the_caller_would(tmp_path):
+    path = str(tmp_path / "payload")
+    good = job(Constant())
+    with sklearn.config_context(assume_finite=True):
+        write_payload(path, (good, Surroundings.of_this_thread()))
+    report = _run_mapped_fold(path, {"level": 1.0}, 0, None)
+    assert report.test_scores == run_fold(good, {"level": 1.0}, 0).test_scores
+    assert _open_job(path) is _open_job(path)
+    assert not sklearn.get_config()["assume_finite"]
+
+
+class Recalls:
+    """A memory that knows some folds and keeps the new ones."""
+
+    def __init__(self, *known):
+        self.known = known
+        self.kept = []
+
+    def recall(self, candidate, params):
+        return {fold.fold: fold for fold in self.known if fold.candidate == candidate}
+
+    def record(self, fold):
+        self.kept.append((fold.candidate, fold.fold, fold.status))
+
+
+def test_folds_that_are_remembered_are_not_fitted_again():
+    memory = Recalls(
+        FoldScore(0, 1, "ok", {"score": 0.25}), FoldScore(1, 1, "crashed", error="it")
+    )
+    with Evaluator(job(Constant()), memory=memory) as evaluator:
+        scores = evaluate(evaluator, [{}, {}])
+    rows = table(scores)
+    assert [row[1] for row in rows[0]] == ["ok"] * 3
+    assert rows[0][1][2] == {"score": 0.25}
+    assert [row[1] for row in rows[1]] == ["ok", "crashed", "skipped"]
+    assert memory.kept == [(0, 0, "ok"), (0, 2, "ok"), (1, 0, "ok")]
 
 
 def test_nothing_is_left_of_a_job_that_cannot_be_sent(tmp_path, monkeypatch):

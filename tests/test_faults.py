@@ -319,8 +319,10 @@ def test_data_are_sent_once(finished):
 
 
 @one_case("cpu time")
-def test_the_engine_costs_no_more_than_randomized_search(finished):
-    assert finished.seen["ratio"] < 1.05, finished.seen
+def test_the_engine_wastes_no_cpu_time(finished):
+    # The figure is in the benchmarks, as 1.05 here would be a test of the machine:
+    # this finds an engine that sends data with each task, or polls, or starts anew.
+    assert finished.seen["ratio"] < 1.5, finished.seen
 
 
 @one_case("SIGINT to the group", "SIGINT to the parent")

@@ -117,6 +117,46 @@ def test_setup_hides_what_it_leaves_from_the_collector():
         gc.unfreeze()
 
 
+class Ended:
+    """Stands in for a process that is gone."""
+
+    def __init__(self, exitcode):
+        self.exitcode = exitcode
+        self.pid = 2**22 + 1  # of no process
+
+    def join(self, timeout):
+        assert timeout > 0.0
+
+
+@pytest.mark.parametrize(
+    ("exitcode", "words"),
+    [
+        (3, "exit code 3"),
+        (-11, "signal SIGSEGV"),
+        (-63, "signal 63"),
+        (None, "an unknown exit code"),
+    ],
+)
+def test_an_end_is_put_into_words(exitcode, words):
+    worker = object.__new__(_process.WorkerProcess)
+    worker._process = Ended(exitcode)
+    assert worker.how_it_ended() == words
+
+
+def test_elsewhere_the_tree_of_processes_is_killed(monkeypatch):
+    trees = []
+    monkeypatch.setattr(os, "name", "nt")
+    monkeypatch.setattr(_process, "kill_process_tree", trees.append)
+    monkeypatch.setattr(_process.WorkerProcess, "is_alive", True)
+    worker = object.__new__(_process.WorkerProcess)
+    worker._process, worker._killed = Ended(None), False
+    worker.discard()
+    worker.discard()
+    assert trees == [worker._process]
+    with _process._interrupts_blocked():
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
 @posix_only
 def test_a_process_gets_a_group_and_forgets_interrupts(monkeypatch):
     groups, watches = [], []

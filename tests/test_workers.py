@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 
 import pytest
@@ -26,6 +27,7 @@ from sklearn_mvrsm._outcomes import (
     Returned,
     TimedOut,
 )
+from sklearn_mvrsm._process import WorkerProcess, encode_task
 from sklearn_mvrsm._workers import WorkerPool
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -284,6 +286,54 @@ def test_a_worker_that_died_idle_costs_no_task(pool):
     for k in range(4):
         pool.submit(k, os.getpid)
     assert {type(outcome) for outcome in outcomes(pool).values()} == {Returned}
+
+
+@posix_only
+def test_a_process_that_died_idle_is_not_signalled_for_its_number_may_be_reused(
+    pool, monkeypatch
+):
+    ran_before(pool)
+    worker = pool._slots[0].worker
+    os.kill(worker._process.pid, signal.SIGKILL)
+    worker._process.join()
+    signalled = []
+    monkeypatch.setattr(os, "killpg", lambda *args: signalled.append(args))
+    monkeypatch.setattr(os, "kill", lambda *args: signalled.append(args))
+    for k in range(4):
+        pool.submit(k, os.getpid)
+    assert {type(outcome) for outcome in outcomes(pool).values()} == {Returned}
+    assert pool._slots[0].worker is not worker
+    assert signalled == []
+
+
+@posix_only
+def test_a_worker_that_dies_at_the_moment_of_its_task_costs_no_task(pool, monkeypatch):
+    ran_before(pool)
+    run = WorkerProcess.run
+
+    def dies_once(self, *args):
+        monkeypatch.setattr(WorkerProcess, "run", run)
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(WorkerProcess, "run", dies_once)
+    for k in range(4):
+        pool.submit(k, os.getpid)
+    assert {type(outcome) for outcome in outcomes(pool).values()} == {Returned}
+
+
+@posix_only
+def test_a_spare_that_dies_at_its_start_is_done_without(capfd):
+    with WorkerPool(1) as pool:
+        pool.submit("first", os.getpid)
+        collect(pool)
+        pool._setup = encode_task(fresh_death, ())
+        pool.submit("spare wanted", os.getpid, timeout=PATIENCE)
+        while pool._spare_wanted:
+            pool.submit("nap", time.sleep, 0.05)
+            collect(pool)
+        assert pool._spare is None
+        pool.submit("next", os.getpid)
+        assert isinstance(outcomes(pool)["next"], Returned)
 
 
 @posix_only
