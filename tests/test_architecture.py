@@ -72,6 +72,7 @@ LAYERS = {
         "_search",
     ),
     "selection": ("_refit_rules", "_refit_folds", "selection"),
+    "boosting": ("_early_stopping", "boosting"),
     "public": ("__init__",),
 }
 
@@ -95,6 +96,7 @@ ABOVE = {
         "journal",
     },
     "selection": {"compat"},
+    "boosting": {"compat"},
     "public": {"names", "optimizer", "search"},
 }
 
@@ -113,6 +115,7 @@ DEPENDENCIES = {
     "journal": set(),
     "search": {"numpy", "sklearn", "joblib"},
     "selection": {"numpy", "sklearn", "joblib"},
+    "boosting": {"numpy", "sklearn"},
     "public": set(),
 }
 

@@ -14,6 +14,7 @@ PAGES = sorted((ROOT / "docs").rglob("*.rst"))
 PACKAGE = ROOT / "sklearn_mvrsm"
 PUBLIC_MODULES = [
     "sklearn_mvrsm",
+    "sklearn_mvrsm.boosting",
     "sklearn_mvrsm.inspection",
     "sklearn_mvrsm.optuna",
     "sklearn_mvrsm.selection",
