@@ -4,9 +4,10 @@ import ctypes
 import os
 import signal
 import time
+import uuid
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
 
 class UnpicklableError(Exception):
@@ -44,6 +45,35 @@ class Constant(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return np.full(len(X), self.classes_[0])
+
+
+class Shift(TransformerMixin, BaseEstimator):
+    """Adds ``level``; notes each of its fits in ``folder``.
+
+    While ``folder`` has a file "stall", what was fitted with a level of 1 cannot be
+    written down.
+    """
+
+    def __init__(self, level=0.0, seconds=0.0, folder=None):
+        self.level = level
+        self.seconds = seconds
+        self.folder = folder
+
+    def fit(self, X, y=None):
+        open(os.path.join(self.folder, f"fit-{uuid.uuid4()}"), "w").close()
+        time.sleep(self.seconds)
+        self.shift_ = np.full(X.shape[1], self.level)
+        return self
+
+    def transform(self, X):
+        return X + self.shift_
+
+    def __getstate__(self):
+        stall = os.path.join(self.folder, "stall")
+        if hasattr(self, "shift_") and self.level == 1.0 and os.path.exists(stall):
+            open(os.path.join(self.folder, "stalled"), "w").close()
+            time.sleep(60)
+        return super().__getstate__()
 
 
 class Misbehaving(Constant):
