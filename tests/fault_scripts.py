@@ -8,6 +8,7 @@ import os
 import signal
 import statistics
 import sys
+import threading
 import time
 from functools import partial
 
@@ -343,6 +344,60 @@ def interrupted(fit_timeout=None):
 def interrupted_with_spare():
     """The same with a spare that nobody uses."""
     interrupted(fit_timeout=1000.0)
+
+
+IN_A_KERNEL = (
+    """
+import sys
+from fault_scripts import X, Y, search, tell
+found = search("FOLDER", None)
+found.fit(X, Y)
+""",
+    """
+tell(
+    statuses=list(found.cv_results_["status"]),
+    scores=list(found.cv_results_["mean_test_score"]),
+    best=found.best_params_,
+    best_score=found.best_score_,
+)
+""",
+)
+
+
+def interrupted_kernel():
+    """The same in a notebook, whose kernel is interrupted; a cell follows."""
+    import nbformat
+    from jupyter_client.utils import run_sync
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    folder = sys.argv[2]
+    cells = [
+        nbformat.v4.new_code_cell(code.replace("FOLDER", folder))
+        for code in IN_A_KERNEL
+    ]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    client = NotebookClient(notebook, timeout=200, kernel_name="python3")
+
+    def interrupt():
+        while n_nested(folder) < 2:
+            time.sleep(0.05)
+        run_sync(client.km.interrupt_kernel)()
+
+    with client.setup_kernel():
+        threading.Thread(target=interrupt, daemon=True).start()
+        ended = ""
+        try:
+            client.execute_cell(cells[0], 0)
+        except CellExecutionError as error:
+            ended = error.ename
+        if ended != "KeyboardInterrupt":
+            raise AssertionError(f"the first cell ended with {ended!r}")
+        client.execute_cell(cells[1], 1)
+    outputs = [*cells[0].outputs, *cells[1].outputs]
+    for name in ("stdout", "stderr"):
+        texts = [each.text for each in outputs if each.get("name") == name]
+        print("".join(texts), file=getattr(sys, name))
 
 
 def n_nested(folder):

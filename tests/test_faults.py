@@ -213,6 +213,9 @@ CASES = {
     "SIGINT to the parent": disturbed(
         "interrupted", lambda pid: os.kill(pid, signal.SIGINT)
     ),
+    "interrupt of the kernel": script(
+        "interrupted_kernel", PYDEVD_DISABLE_FILE_VALIDATION="1"
+    ),
     "SIGKILL of the parent": disturbed(
         "interrupted_with_spare", lambda pid: os.kill(pid, signal.SIGKILL)
     ),
@@ -325,8 +328,11 @@ def test_the_engine_wastes_no_cpu_time(finished):
     assert finished.seen["ratio"] < 1.5, finished.seen
 
 
-@one_case("SIGINT to the group", "SIGINT to the parent")
-def test_an_interrupt_keeps_what_has_finished(finished):
+@one_case("SIGINT to the group", "SIGINT to the parent", "interrupt of the kernel")
+def test_an_interrupt_keeps_what_has_finished(finished, case):
+    if "kernel" in case:
+        pytest.importorskip("nbclient")
+        pytest.importorskip("ipykernel")
     assert finished.seen["statuses"] == ["ok", "ok"], finished.stderr
     assert finished.seen["best"] == {"fault": None, "level": 0.0}
     assert finished.seen["best_score"] == finished.seen["scores"][0]
