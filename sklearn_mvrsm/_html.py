@@ -29,9 +29,10 @@ _STYLE = """
   margin: 0.4em 0 0.8em; line-height: 1.4; color: inherit;}
 .sk-mvrsm table {border-collapse: collapse; margin: 0.3em 0; font-size: 0.92em;
   color: inherit; background: none;}
-.sk-mvrsm td {padding: 0.1em 1.2em 0.1em 0; text-align: left; vertical-align: top;
-  border: none; background: none; font-family: monospace; color: inherit;}
-.sk-mvrsm td:first-child {opacity: 0.75;}
+.sk-mvrsm .sk-mvrsm-params td {padding: 0.1em 1.2em 0.1em 0; text-align: left;
+  vertical-align: top; border: none; background: none; font-family: monospace;
+  color: inherit;}
+.sk-mvrsm .sk-mvrsm-params td:first-child {opacity: 0.75;}
 .sk-mvrsm .sk-mvrsm-small {font-size: 0.88em; opacity: 0.8;}
 .sk-mvrsm svg {display: block; overflow: visible;}
 .sk-mvrsm .sk-mvrsm-frame {fill: rgba(128, 128, 128, 0.1);}
@@ -111,7 +112,8 @@ def _table(params: dict[str, Any]) -> str:
     ]
     more = len(params) - len(rows)
     rest = f'<div class="sk-mvrsm-small">and {more} more parameters</div>'
-    return f"<table><tbody>{''.join(rows)}</tbody></table>{rest if more else ''}"
+    table = f'<table class="sk-mvrsm-params"><tbody>{"".join(rows)}</tbody></table>'
+    return f"{table}{rest if more else ''}"
 
 
 def _text(value: object) -> str:
