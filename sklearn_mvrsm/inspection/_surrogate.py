@@ -226,7 +226,7 @@ class SurrogateDisplay:
         self._plot_expectation(band)
         self._plot_candidates(_ASIDE if self.axes[0].ticks else 0.0)
         self.ax_.set_ylabel(self.label)
-        self.ax_.legend()
+        self._plot_legend()
         shown = self.scores[~np.isnan(self.values[:, 0])]
         most = np.nanmax([*self.mean, *shown]) - np.nanmin([*self.mean, *shown])
         band = np.minimum(band, most)  # a wide band may leave the picture
@@ -322,6 +322,10 @@ class SurrogateDisplay:
         self.figure_.colorbar(
             self.surface_, ax=self.ax_, label=f"{self.label}, expected"
         )
+        self._plot_legend()
+
+    def _plot_legend(self) -> None:
+        """Put the legend below, where it hides no candidate."""
         self.ax_.legend(
             loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, frameon=False
         )
