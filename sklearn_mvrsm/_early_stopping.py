@@ -74,7 +74,7 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Of a classifier.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of features, where the data have any.
 
     See Also
