@@ -36,7 +36,7 @@ class PayloadFile:
     """
 
     def __init__(self, content: object) -> None:
-        self._content = content
+        self._content: Any = content
         self._folder = ""
 
     @property
@@ -48,7 +48,7 @@ class PayloadFile:
         self._folder = tempfile.mkdtemp(prefix="sklearn-mvrsm-")
         try:
             register_folder(self._folder)
-            write_payload(self.path, self._content)
+            self._write()
         except BaseException:
             self._remove()
             raise
@@ -57,9 +57,30 @@ class PayloadFile:
     def __exit__(self, *exc_info: object) -> None:
         self._remove()
 
+    def _write(self) -> None:
+        write_payload(self.path, self._content)
+
     def _remove(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
         unregister_folder(self._folder)
+
+
+class PayloadCopy(PayloadFile):
+    """A copy of a payload file, in a folder of its own.
+
+    Parameters
+    ----------
+    data : bytes-like
+        What is in the file.
+    """
+
+    def __init__(self, data: Any) -> None:
+        super().__init__(data)
+
+    def _write(self) -> None:
+        with open(self.path, "wb") as file:
+            file.write(self._content)
+        self._content = None
 
 
 def write_payload(path: str, content: object) -> None:

@@ -76,6 +76,8 @@ class WorkerPool:
         Environment variables of the processes, added to the caller's.
     memory_limit : int, optional
         Bytes that one task may use on top of what its process uses already.
+    keep_spare : bool
+        Whether to have a spare worker ready, once a worker may be lost.
 
     Raises
     ------
@@ -92,6 +94,7 @@ class WorkerPool:
         setup: Callable[[], object] | None = None,
         env: Mapping[str, str] | None = None,
         memory_limit: int | None = None,
+        keep_spare: bool = True,
     ) -> None:
         if n_workers < 1:
             raise ValueError(f"'n_workers' must be >= 1, got {n_workers}")
@@ -104,6 +107,7 @@ class WorkerPool:
         self._slots: list[_Slot] = []
         self._spare: WorkerProcess | None = None
         self._discarded: list[WorkerProcess] = []
+        self._keep_spare = keep_spare
         self._spare_wanted = memory_limit is not None
         self._start_seconds = 0.0
         self._fresh_deaths = 0
@@ -256,7 +260,8 @@ class WorkerPool:
             if slot.worker.is_ready and not self._launch(slot):
                 self._replace(slot)
         all_ready = all(slot.worker.is_ready for slot in self._slots)
-        if self._spare is None and self._spare_wanted and all_ready:
+        wanted = self._spare_wanted and self._keep_spare
+        if self._spare is None and wanted and all_ready:
             self._spare = self._new_worker()
 
     def _launch(self, slot: _Slot) -> bool:

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from sklearn_mvrsm._payload import (
     MIN_MAPPED,
+    PayloadCopy,
     PayloadFile,
     read_payload,
     write_payload,
@@ -73,3 +74,15 @@ def test_nothing_is_left_of_what_cannot_be_pickled(tmp_path, monkeypatch):
     with pytest.raises(TypeError, match="pickle"), PayloadFile(threading.Lock()):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_copy_reads_as_the_file_does():
+    content = {"big": np.arange(1_000_000.0), "small": "text"}
+    with PayloadFile(content) as file:
+        data = np.fromfile(file.path, np.uint8)
+        with PayloadCopy(data) as copy:
+            assert copy.path != file.path
+            read = read_payload(copy.path)
+    np.testing.assert_array_equal(read["big"], content["big"])
+    assert read["small"] == "text"
+    assert not os.path.exists(copy.path)
