@@ -3,6 +3,8 @@
 A record does not depend on how many fits run at a time, or on which ends first: the
 folds of a candidate are decided in their order. After the first one that times out,
 crashes or runs out of memory, the later ones are skipped, even if they had run.
+
+Under a joblib backend that reaches other machines (dask's, ray's), fits run there.
 """
 
 import contextlib
@@ -10,11 +12,12 @@ import functools
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
 import joblib
 
+from sklearn_mvrsm._cluster import active_cluster
 from sklearn_mvrsm._fold import FitJob, FitReport, MisuseError, run_fold
 from sklearn_mvrsm._inline import InlinePool
 from sklearn_mvrsm._outcomes import (
@@ -24,8 +27,10 @@ from sklearn_mvrsm._outcomes import (
     Raised,
     Returned,
     TimedOut,
+    describe,
 )
 from sklearn_mvrsm._payload import PayloadFile, read_payload
+from sklearn_mvrsm._remote import RemotePool
 from sklearn_mvrsm._surroundings import Surroundings, thread_limits
 from sklearn_mvrsm._workers import WorkerPool
 
@@ -101,7 +106,8 @@ class Evaluator:
     """Evaluates candidates on folds, several at a time. Use it in a ``with`` block.
 
     Fits run in the caller's process if ``n_jobs`` is one and nothing may end them, else
-    in processes of their own, which read the job from a file that is written once.
+    in processes of their own, which read the job from a file that is written once; on
+    a cluster, if one is in force and ``n_jobs`` is not one.
 
     Parameters
     ----------
@@ -134,18 +140,23 @@ class Evaluator:
         killable: bool = False,
         memory: Memory | None = None,
     ) -> None:
-        self.n_slots: int = joblib.effective_n_jobs(n_jobs)
+        self._cluster = active_cluster(n_jobs)
+        self.n_slots: int = (
+            joblib.effective_n_jobs(n_jobs)
+            if self._cluster is None
+            else self._cluster.n_slots
+        )
         self._job = job
         self._timeout = timeout
         self._memory_limit = memory_limit
         self._memory = memory
-        self._in_caller = (
-            self.n_slots == 1 and timeout is memory_limit is None and not killable
-        )
+        no_limits = timeout is memory_limit is None and not killable
+        self._in_caller = self._cluster is None and self.n_slots == 1 and no_limits
+        self._tasks: dict[tuple[int, int], Any] = {}  # those that cannot travel
         self._records: dict[int, _Record] = {}
         self._decided: deque[FoldScore] = deque()
         self._resources = contextlib.ExitStack()
-        self._pool: WorkerPool | InlinePool
+        self._pool: WorkerPool | InlinePool | RemotePool
         self._run: Callable[..., FitReport]
 
     def __enter__(self) -> Self:
@@ -156,16 +167,27 @@ class Evaluator:
             else:
                 content = (self._job, Surroundings.of_this_thread())
                 path = stack.enter_context(PayloadFile(content)).path
-                self._pool = WorkerPool(
-                    self.n_slots,
-                    setup=functools.partial(_open_job, path),
-                    env=thread_limits(self.n_slots),
-                    memory_limit=self._memory_limit,
-                )
+                self._pool = self._new_pool(path)
                 stack.enter_context(self._pool)
-                self._run = functools.partial(_run_mapped_fold, path)
+                self._run = (
+                    functools.partial(_run_mapped_fold, path)
+                    if self._cluster is None
+                    else _run_mapped_fold  # the path is another one there
+                )
             self._resources = stack.pop_all()
         return self
+
+    def _new_pool(self, path: str) -> WorkerPool | RemotePool:
+        if self._cluster is not None:
+            return RemotePool(
+                self._cluster, path, setup=_open_job, memory_limit=self._memory_limit
+            )
+        return WorkerPool(
+            self.n_slots,
+            setup=functools.partial(_open_job, path),
+            env=thread_limits(self.n_slots),
+            memory_limit=self._memory_limit,
+        )
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
@@ -200,6 +222,9 @@ class Evaluator:
         for fold, task in zip(folds, tasks or [None] * len(folds), strict=True):
             if fold in known or fold in record.folds[record.n_kept :]:
                 continue
+            if task is not None and self._cluster is not None:
+                self._tasks[candidate, fold] = task
+                task = None
             self._pool.submit(
                 (candidate, fold), self._run, params, fold, task, timeout=self._timeout
             )
@@ -256,6 +281,9 @@ class Evaluator:
 
     def _take(self, event: Event) -> None:
         score = _fold_score(event, keep_exception=self._job.raise_errors)
+        task = self._tasks.pop((score.candidate, score.fold), None)
+        if task is not None:
+            score = _told_here(score, task)
         if self._memory is not None:
             self._memory.record(score)
         record = self._records[score.candidate]
@@ -373,6 +401,26 @@ def _fold_score(event: Event, *, keep_exception: bool) -> FoldScore:
             status, error = "crashed", reason
             common["killed"] = True
     return FoldScore(candidate, fold, status, fit_time=took, error=error, **common)
+
+
+def _told_here(score: FoldScore, task: Any) -> FoldScore:
+    """Have callbacks told of a fold here, where it ended on another machine."""
+    try:
+        if score.killed:  # whoever reads the record says that it has ended
+            task.call_on_fit_task_begin(estimator=task.caller)
+            return score
+        with task:
+            pass
+    except Exception as error:
+        return replace(
+            score,
+            status="error",
+            test_scores=None,
+            train_scores=None,
+            error=describe(error).traceback,
+            exception=MisuseError(error),
+        )
+    return replace(score, stop=bool(task.stop))
 
 
 def _raise(score: FoldScore) -> None:

@@ -10,10 +10,18 @@ import inspect
 import multiprocessing
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from joblib.parallel import (
+    BatchedCalls,
+    LokyBackend,
+    MultiprocessingBackend,
+    ParallelBackendBase,
+    SequentialBackend,
+    ThreadingBackend,
+)
 from sklearn.base import _fit_context as fit_context
 from sklearn.metrics._scorer import _MultimetricScorer as MultimetricScorer
 from sklearn.model_selection._search import BaseSearchCV
@@ -50,6 +58,7 @@ __all__ = [
     "fit_context",
     "forbid_recycling",
     "has_callbacks",
+    "is_local_backend",
     "kill_process_tree",
     "lean_caller",
     "lean_context",
@@ -60,6 +69,7 @@ __all__ = [
     "root_callback_context",
     "routed_fit_params",
     "safe_split",
+    "submit_to_backend",
     "unregister_folder",
 ]
 
@@ -251,6 +261,64 @@ def children_allowed() -> Iterator[None]:
     finally:
         if daemon is not None:
             config["daemon"] = daemon
+
+
+def is_local_backend(backend: Any) -> bool:
+    """Whether a backend of joblib is one of those that it brings for one machine."""
+    return type(backend) in (
+        LokyBackend,
+        MultiprocessingBackend,
+        SequentialBackend,
+        ThreadingBackend,
+    )
+
+
+def submit_to_backend(
+    backend: Any,
+    nested: Any,
+    call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]],
+    on_result: Callable[[Any], None],
+    on_error: Callable[[BaseException], None],
+) -> None:
+    """Hand one call to a backend of joblib, as ``joblib.Parallel`` does.
+
+    Parameters
+    ----------
+    backend : ParallelBackendBase
+        It has been configured, by entering a ``Parallel``, and its call was started.
+    nested : tuple
+        What its ``get_nested_backend`` returned.
+    call : tuple
+        A function, its arguments and its keyword arguments.
+    on_result, on_error : callable
+        One of them is called, in any thread, with what the function returned, or with
+        the reason for which there is nothing. An error may be reported twice.
+    """
+
+    def finish(out: Any) -> None:
+        try:
+            if backend.supports_retrieve_callback:
+                out = backend.retrieve_result_callback(out)
+            if isinstance(out, BaseException):
+                raise out
+            (result,) = out
+        except BaseException as error:
+            on_error(error)
+        else:
+            on_result(result)
+
+    def look_for_error(future: Future[Any]) -> None:
+        # Dask reports here, and only here, that it has given up a call.
+        error = None if future.cancelled() else future.exception()
+        if error is not None:
+            on_error(error)
+
+    inherited = getattr(ParallelBackendBase, "submit", None)  # joblib >= 1.5
+    of_its_own = getattr(type(backend), "submit", inherited) is not inherited
+    submit = backend.submit if of_its_own else backend.apply_async
+    job = submit(BatchedCalls([call], nested), finish)
+    if isinstance(job, Future):
+        job.add_done_callback(look_for_error)
 
 
 def register_folder(path: str) -> None:

@@ -51,7 +51,16 @@ LAYERS = {
     "optimizer": ("_optimizer",),
     "compat": ("_sklearn_compat",),
     "workers": ("_outcomes", "_inline", "_process", "_runs", "_workers"),
-    "evaluation": ("_surroundings", "_payload", "_fold", "_evaluation"),
+    "evaluation": (
+        "_surroundings",
+        "_payload",
+        "_fold",
+        "_cluster",
+        "_tether",
+        "_outpost",
+        "_remote",
+        "_evaluation",
+    ),
     "results": ("_results", "_racing"),
     "journal": ("_journal",),
     "search": (

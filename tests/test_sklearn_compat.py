@@ -7,10 +7,13 @@ the package fails for a reason that is harder to read.
 import inspect
 import numbers
 import pickle
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
 import sklearn
+from joblib import Parallel, delayed, parallel_config
+from joblib import parallel as joblib_parallel
 from joblib.externals import loky
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
@@ -167,6 +170,108 @@ def test_recycling_of_workers_can_be_forbidden(monkeypatch):
     assert compat.process_executor is loky.process_executor
     compat.forbid_recycling()
     assert loky.process_executor._USE_PSUTIL is False
+
+
+class NoMachine(joblib_parallel.ParallelBackendBase):
+    """A backend of somebody's, which runs calls where they are handed over."""
+
+    supports_retrieve_callback = True
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.calls = []
+
+    def effective_n_jobs(self, n_jobs):
+        return 2
+
+    def submit(self, func, callback=None):
+        future = Future()
+        try:
+            future.set_result(func())
+        except ZeroDivisionError as error:  # as dask does: the callback hears nothing
+            future.set_exception(error)
+        else:
+            callback(future.result())
+        self.calls.append(func)
+        return future
+
+    apply_async = submit  # its name before joblib 1.5
+
+    def retrieve_result_callback(self, out):
+        return out
+
+    def get_nested_backend(self):
+        return joblib_parallel.SequentialBackend(nesting_level=1), None
+
+
+class Older(NoMachine):
+    """One that does not know joblib 1.5."""
+
+    submit = getattr(joblib_parallel.ParallelBackendBase, "submit", None)
+
+
+@pytest.mark.filterwarnings("ignore:`apply_async` is deprecated")
+@pytest.mark.parametrize("kind", [NoMachine, Older])
+def test_a_backend_is_handed_calls_as_by_a_parallel(kind):
+    with parallel_config(kind()):
+        backend, _ = joblib_parallel.get_active_backend()
+        with Parallel(n_jobs=2) as parallel:
+            assert backend.parallel is parallel  # it is configured by entering
+            assert parallel([delayed(max)(1, 2)] * 2) == [2, 2]
+            nested = backend.get_nested_backend()
+            found, errors = [], []
+            for call in ((max, (1, 2), {}), (min, ((),), {"default": 3})):
+                compat.submit_to_backend(
+                    backend, nested, call, found.append, errors.append
+                )
+            bad = (divmod, (1, 0), {})
+            compat.submit_to_backend(backend, nested, bad, found.append, errors.append)
+    assert [type(batch) for batch in backend.calls] == [compat.BatchedCalls] * 5
+    assert found == [2, 3]
+    assert [type(error) for error in errors] == [ZeroDivisionError]
+
+
+def test_what_a_backend_cannot_retrieve_is_an_error():
+    backend = NoMachine()
+    backend.retrieve_result_callback = lambda out: []
+    found, errors = [], []
+    call = (max, (1, 2), {})
+    nested = backend.get_nested_backend()
+    compat.submit_to_backend(backend, nested, call, found.append, errors.append)
+    assert found == []
+    assert [type(error) for error in errors] == [ValueError]
+
+
+class Plain(NoMachine):
+    """A backend that has callbacks take what came, as spark's does."""
+
+    supports_retrieve_callback = False
+
+    def submit(self, func, callback=None):
+        try:
+            callback(func())
+        except ZeroDivisionError as error:
+            callback(error)
+
+    apply_async = submit
+
+
+def test_a_backend_may_give_results_as_they_are():
+    backend = Plain()
+    nested = backend.get_nested_backend()
+    found, errors = [], []
+    for call in ((max, (1, 2), {}), (divmod, (1, 0), {})):
+        compat.submit_to_backend(backend, nested, call, found.append, errors.append)
+    assert found == [2]
+    assert [type(error) for error in errors] == [ZeroDivisionError]
+
+
+def test_backends_of_one_machine_are_told_from_others():
+    for name in ("loky", "threading", "multiprocessing", "sequential"):
+        with parallel_config(name):
+            assert compat.is_local_backend(joblib_parallel.get_active_backend()[0])
+    assert compat.is_local_backend(joblib_parallel.get_active_backend()[0])
+    assert not compat.is_local_backend(NoMachine())
 
 
 @pytest.mark.skipif(HAS_CALLBACKS, reason="scikit-learn >= 1.9 has callbacks")

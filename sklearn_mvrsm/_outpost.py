@@ -1,0 +1,256 @@
+"""What a process of a cluster keeps for a search: the data, and children that fit.
+
+Each task of the cluster runs its fit in a child that can be killed, so that no fit can
+hurt the process of the cluster. A child stays for the next task, and an outpost until
+the search is over; where it cannot learn that, until nobody has used it for a while.
+"""
+
+import atexit
+import contextlib
+import os
+import pickle
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import joblib
+
+from sklearn_mvrsm._outcomes import Event, Outcome, Raised, describe
+from sklearn_mvrsm._payload import PayloadCopy
+from sklearn_mvrsm._process import encode_task, run_encoded
+from sklearn_mvrsm._surroundings import thread_limits
+from sklearn_mvrsm._tether import Number, hold
+from sklearn_mvrsm._workers import WorkerPool
+
+IDLE_SECONDS = 60.0
+"""After so long without a task an outpost that has no line to its search closes."""
+
+_GLANCE = 0.1
+"""Seconds between looks at whether a running task is still wanted."""
+
+
+@dataclass(frozen=True)
+class Mission:
+    """What an outpost must know; it goes with every task, and is small.
+
+    Attributes
+    ----------
+    key : str
+        Names the search.
+    number : Number
+        Where the search can be called.
+    setup : callable
+        Called once in each child, with the path of the data.
+    memory_limit : int or None
+        Bytes for one fit.
+    """
+
+    key: str
+    number: Number
+    setup: Callable[[str], object]
+    memory_limit: int | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a task of the cluster sends back: plain data.
+
+    Attributes
+    ----------
+    place : str
+        Where it ran: a child's slot in a process on a machine.
+    outcome : Outcome or None
+        What became of the task, what it returned or raised as an `Answer`. None if it
+        was not run.
+    elapsed : float
+        Seconds in the child.
+    problem : str
+        Why no task can be run here; empty if they can.
+    """
+
+    place: str
+    outcome: Outcome | None = None
+    elapsed: float = 0.0
+    problem: str = ""
+
+
+def run_at_outpost(
+    mission: Mission, serial: int, blob: bytes, timeout: float | None, data: Any = None
+) -> Report:
+    """Run a task for a search in this process of a cluster.
+
+    Parameters
+    ----------
+    mission : Mission
+        The search.
+    serial : int
+        Number of the task.
+    blob : bytes
+        A function and its arguments, as `encode_task` makes them. The function is given
+        the path of the data before them.
+    timeout : float or None
+        Seconds for the task.
+    data : ndarray of uint8, optional
+        The bytes of a payload file.
+
+    Returns
+    -------
+    Report
+        Without an outcome and a problem where the data are missing, or where the
+        search or the task was given up.
+    """
+    try:
+        outpost = _outpost(mission, data)
+        return outpost.run(serial, blob, timeout)
+    except _NobodyHereError:
+        return Report(_here())
+    except Exception as error:
+        return Report(_here(), problem=describe(error).message)
+
+
+class _NobodyHereError(Exception):
+    """There is no outpost, or it is about to close."""
+
+
+def _here() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+_outposts: dict[str, "Outpost"] = {}
+_registry = threading.Lock()
+
+
+def _outpost(mission: Mission, data: Any) -> "Outpost":
+    """Find the outpost of a search in this process, or make it."""
+    with _registry:
+        if mission.key not in _outposts:
+            if data is None:
+                raise _NobodyHereError
+            _outposts[mission.key] = Outpost(mission, data)
+        return _outposts[mission.key]
+
+
+class Outpost:
+    """The children and the data of one search in this process.
+
+    Parameters
+    ----------
+    mission : Mission
+        The search.
+    data : ndarray of uint8
+        The bytes of a payload file.
+    """
+
+    def __init__(self, mission: Mission, data: Any) -> None:
+        self._mission = mission
+        self._file = PayloadCopy(data)
+        self._file.__enter__()
+        self._lock = threading.Lock()
+        self._idle: list[tuple[int, WorkerPool]] = []
+        self._n_pools = 0
+        self._n_busy = 0
+        self._last_used = time.monotonic()
+        self._unwanted: set[int] = set()
+        self._ended = threading.Event()
+        threading.Thread(target=self._watch, name="outpost", daemon=True).start()
+
+    def run(self, serial: int, blob: bytes, timeout: float | None) -> Report:
+        """Run a task in a child; see `run_at_outpost`."""
+        with self._child() as (slot, pool):
+            place = f"{_here()}:{slot}"
+            task = encode_task(_call_with_path, (self._file.path, blob))
+            pool.submit(serial, run_encoded, task, None, None, timeout=timeout)
+            event = self._wait(pool, serial)
+        if event is None:
+            return Report(place)
+        outcome = event.outcome
+        if isinstance(outcome, Raised):
+            outcome = replace(outcome, exception=None)
+        return Report(place, outcome, event.finished - event.started)
+
+    def close(self) -> None:
+        """Kill the children, and remove the data."""
+        with _registry:
+            if _outposts.pop(self._mission.key, None) is None:
+                return  # somebody else does it
+        with self._lock:
+            self._ended.set()
+            idle, self._idle = self._idle, []
+        for _, pool in idle:
+            pool.close()
+        self._file.__exit__()
+
+    @contextlib.contextmanager
+    def _child(self) -> Iterator[tuple[int, WorkerPool]]:
+        """Lend a pool of one child, which nobody else uses meanwhile."""
+        with self._lock:
+            if self._ended.is_set():
+                raise _NobodyHereError
+            self._n_busy += 1
+            slot, pool = self._idle.pop() if self._idle else (self._n_pools, None)
+            self._n_pools += pool is None
+        well = False
+        try:
+            pool = self._new_pool() if pool is None else pool
+            yield slot, pool
+            well = True
+        finally:
+            with self._lock:
+                self._n_busy -= 1
+                self._last_used = time.monotonic()
+                well = well and not self._ended.is_set()
+                if well and pool is not None:
+                    self._idle.append((slot, pool))
+            if not well and pool is not None:
+                pool.close()
+
+    def _new_pool(self) -> WorkerPool:
+        return WorkerPool(
+            1,
+            setup=partial(self._mission.setup, self._file.path),
+            env=thread_limits(joblib.cpu_count()),  # a slot of a cluster is one core
+            memory_limit=self._mission.memory_limit,
+            keep_spare=False,
+        )
+
+    def _wait(self, pool: WorkerPool, serial: int) -> Event | None:
+        """Wait for a task; None if it is not wanted any more."""
+        while not self._ended.is_set():
+            event = pool.next_event(_GLANCE)
+            if event is not None:
+                return event
+            if serial in self._unwanted:
+                self._unwanted.discard(serial)
+                pool.cancel(serial)
+                return None
+        return None
+
+    def _watch(self) -> None:
+        """Close when the search is over, or seems to be."""
+        if not hold(self._mission.number, self._unwanted.add):
+            while not self._ended.wait(1.0):
+                self._end_if_forgotten()
+        self.close()
+
+    def _end_if_forgotten(self) -> None:
+        with self._lock:
+            idle = time.monotonic() - self._last_used
+            if not self._n_busy and idle > IDLE_SECONDS:
+                self._ended.set()
+
+
+def _call_with_path(path: str, blob: bytes) -> Any:
+    """Run a task in a child."""
+    fn, args = pickle.loads(blob)
+    return fn(path, *args)
+
+
+@atexit.register
+def _close_all() -> None:
+    """Leave nothing behind when this process ends in good order."""
+    for outpost in list(_outposts.values()):
+        outpost.close()

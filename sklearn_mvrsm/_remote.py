@@ -1,0 +1,341 @@
+"""The pool whose slots are on a cluster: the interface of `WorkerPool`, elsewhere.
+
+A task goes to the cluster as soon as a slot is free, from whichever thread finds out.
+There it runs in a child of some process (`run_at_outpost`), so the cluster never loses
+a process to a fit. The data go along with the first tasks, and again where a process
+says that it does not have them. All times are those of ``time.monotonic`` here.
+"""
+
+import queue
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from sklearn_mvrsm._cluster import Cluster, Lost
+from sklearn_mvrsm._outcomes import (
+    Died,
+    Event,
+    Outcome,
+    OutOfMemory,
+    Raised,
+    Returned,
+    attempt,
+)
+from sklearn_mvrsm._outpost import Mission, Report, run_at_outpost
+from sklearn_mvrsm._process import Answer, decode, encode_task
+from sklearn_mvrsm._tether import Tether
+
+_MAX_TRIES = 2
+"""So often a task is handed to the cluster before it counts as crashed."""
+
+_MAX_PAUSE = 1.0
+_FAREWELL_SECONDS = 5.0
+
+
+@dataclass(eq=False)
+class _Task:
+    task_id: Hashable
+    serial: int
+    blob: bytes
+    timeout: float | None
+    needs_data: bool = False
+    n_tries: int = 0
+    sent: float = 0.0
+    ticket: object = None  # of the answer that is waited for, if one is
+
+
+@dataclass(frozen=True)
+class _Note:
+    """What a thread found out about a task."""
+
+    task: _Task
+    result: Report | Lost | Raised | OutOfMemory
+    when: float
+
+
+class RemotePool:
+    """Run tasks on a cluster, each in a child process that can be killed there.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        Where.
+    path : str
+        A payload file. Each process of the cluster that is used gets a copy.
+    setup : callable
+        Called once in each child, with the path of the copy.
+    memory_limit : int, optional
+        Bytes that one task may use on top of what its process uses already.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        path: str,
+        *,
+        setup: Callable[[str], object],
+        memory_limit: int | None = None,
+    ) -> None:
+        self.n_workers = cluster.n_slots
+        self._cluster = cluster
+        self._data = np.asarray(np.memmap(path, mode="r"))
+        self._shared: Any = None
+        self._queue: deque[_Task] = deque()
+        self._open: dict[Hashable, _Task] = {}  # tasks whose event is still owed
+        self._sent: set[_Task] = set()  # each has a slot
+        self._notes: queue.SimpleQueue[_Note] = queue.SimpleQueue()
+        self._lock = threading.RLock()
+        self._closed = False
+        self._places: dict[str, int] = {}
+        self._n_submitted = 0
+        self._n_losses = 0
+        self._tether = Tether()
+        self._mission = Mission(
+            uuid.uuid4().hex, self._tether.number, setup, memory_limit
+        )
+
+    def __enter__(self) -> Self:
+        try:
+            self._cluster.open()
+            self._shared = self._cluster.share(self._data)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    @property
+    def free(self) -> int:
+        """How many more tasks could start at once."""
+        return max(self.n_workers - len(self._sent) - len(self._queue), 0)
+
+    def submit(
+        self,
+        task_id: Hashable,
+        fn: Callable[..., Any],
+        *args: Any,
+        timeout: float | None = None,
+    ) -> None:
+        """Queue a task; it is sent now if a slot is free.
+
+        Parameters
+        ----------
+        task_id, fn, *args, timeout
+            As in `WorkerPool.submit`; but ``fn`` is given the path of the data before
+            its other arguments.
+        """
+        encoded = attempt(encode_task, (fn, args))
+        blob = encoded.value if isinstance(encoded, Returned) else b""
+        serial = self._n_submitted
+        task = _Task(task_id, serial, blob, timeout, serial < self.n_workers)
+        self._n_submitted += 1
+        self._open[task_id] = task
+        if not isinstance(encoded, Returned):
+            self._notes.put(_Note(task, encoded, time.monotonic()))
+            return
+        with self._lock:
+            self._queue.append(task)
+        self._fill()
+
+    def next_event(self, timeout: float | None = None) -> Event | None:
+        """Wait for a task to end.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds to wait at most.
+
+        Returns
+        -------
+        Event or None
+            None when the time is over, or when no task is under way.
+
+        Raises
+        ------
+        RuntimeError
+            If no fit can be run on a machine of the cluster, or the cluster is lost.
+        """
+        give_up = None if timeout is None else time.monotonic() + timeout
+        while self._open:
+            self._fill()
+            left = _MAX_PAUSE
+            if give_up is not None:
+                left = min(max(give_up - time.monotonic(), 0.0), left)
+            try:
+                note = self._notes.get(timeout=left)
+            except queue.Empty:
+                if give_up is not None and time.monotonic() >= give_up:
+                    return None
+                continue
+            event = self._read(note)
+            if event is not None:
+                return event
+        return None
+
+    def cancel(self, task_id: Hashable) -> bool:
+        """Drop a task; no event follows. One that runs is killed after a short while.
+
+        Parameters
+        ----------
+        task_id : hashable
+            A task under way; others are ignored.
+
+        Returns
+        -------
+        bool
+            Whether it was still waiting, so that nothing of it has been run.
+        """
+        task = self._open.pop(task_id, None)
+        with self._lock:
+            if task is not None and task in self._queue:
+                self._queue.remove(task)
+                return True
+        if task is not None:
+            self._tether.cancel(task.serial)
+        return False
+
+    def close(self) -> None:
+        """Kill all that runs, and leave nothing on the cluster."""
+        self._closed = True
+        with self._lock:
+            self._queue.clear()
+        n_held = self._tether.n_held
+        self._tether.close()
+        end = time.monotonic() + _FAREWELL_SECONDS
+        while n_held and self._n_unanswered() and time.monotonic() < end:
+            time.sleep(0.02)
+        self._open.clear()
+        self._cluster.close()
+        self._shared = None
+
+    def _fill(self) -> None:
+        """Send tasks that wait to slots that are free."""
+        with self._lock:
+            while self._queue and len(self._sent) < self.n_workers and not self._closed:
+                task = self._queue.popleft()
+                self._sent.add(task)
+                self._send(task)
+
+    def _n_unanswered(self) -> int:
+        with self._lock:
+            return sum(task.ticket is not None for task in self._sent)
+
+    def _send(self, task: _Task) -> None:
+        task.n_tries += 1
+        task.ticket = ticket = object()
+        task.sent = time.monotonic()
+        args: tuple[Any, ...] = (self._mission, task.serial, task.blob, task.timeout)
+        if task.needs_data:
+            args = (*args, self._shared)
+        try:
+            on_done = partial(self._on_done, task, ticket)
+            self._cluster.submit(run_at_outpost, args, on_done)
+        except Exception as error:
+            self._on_done(task, ticket, Lost(error))
+
+    def _on_done(self, task: _Task, ticket: object, result: Any) -> None:
+        """Note what became of a task; in a thread of the cluster's."""
+        now = time.monotonic()
+        with self._lock:
+            if task.ticket is not ticket:
+                return  # said before
+            task.ticket = None
+            if not isinstance(result, Report | Lost):
+                result = Lost(TypeError(f"the cluster returned {result!r}"))
+            if _is_well(result):
+                self._sent.discard(task)
+                self._fill()
+            self._notes.put(_Note(task, result, now))
+
+    def _read(self, note: _Note) -> Event | None:
+        """Act on what a thread found out."""
+        task, result = note.task, note.result
+        with self._lock:
+            self._sent.discard(task)  # not well: still in its slot
+        if isinstance(result, Report) and result.problem:
+            raise RuntimeError(
+                f"no fit can be run in a process of the cluster, {result.place}: "
+                f"{result.problem}"
+            )
+        if self._open.get(task.task_id) is not task:
+            return None
+        if isinstance(result, Raised | OutOfMemory):  # it could not be pickled
+            return self._event(task, result, None, note.when, note.when)
+        if isinstance(result, Report) and result.outcome is not None:
+            self._n_losses = 0
+            slot = self._places.setdefault(result.place, len(self._places))
+            started = max(note.when - result.elapsed, task.sent)
+            outcome = _decoded(result.outcome)
+            return self._event(task, outcome, slot, started, note.when)
+        return self._try_again(task, result, note.when)
+
+    def _try_again(
+        self, task: _Task, result: Report | Lost, now: float
+    ) -> Event | None:
+        """Send a task once more, with the data; give it up if that was in vain."""
+        if isinstance(result, Report) and not task.needs_data:
+            task.n_tries = 0  # its data were not there
+        else:
+            reason = _reason(result)
+            self._n_losses += 1
+            if isinstance(result, Lost) and isinstance(result.error, ImportError):
+                raise RuntimeError(
+                    f"the processes of the cluster cannot import what they need: "
+                    f"{reason}; the same packages have to be installed there"
+                ) from result.error
+            if self._n_losses > _MAX_TRIES * self.n_workers:  # no result in between
+                raise RuntimeError(
+                    f"the cluster has lost {self._n_losses} fits in a row; of the last "
+                    f"one it says: {reason}"
+                )
+            if task.n_tries >= _MAX_TRIES:
+                return self._event(task, Died(reason), None, task.sent, now)
+            self._shared = self._cluster.share(self._data)
+        task.needs_data = True
+        with self._lock:
+            self._queue.appendleft(task)
+        return None
+
+    def _event(
+        self,
+        task: _Task,
+        outcome: Outcome,
+        slot: int | None,
+        started: float,
+        finished: float,
+    ) -> Event:
+        del self._open[task.task_id]
+        return Event(task.task_id, outcome, slot, started, finished)
+
+
+def _is_well(result: Any) -> bool:
+    """Whether a next task may be sent without anybody's consent.
+
+    After other outcomes the caller may want to drop tasks that wait.
+    """
+    return isinstance(result, Report) and isinstance(result.outcome, Returned | None)
+
+
+def _decoded(outcome: Outcome) -> Outcome:
+    """Restore what a child sent."""
+    if isinstance(outcome, Returned):
+        assert isinstance(outcome.value, Answer)
+        return decode(outcome.value)
+    return outcome
+
+
+def _reason(result: Report | Lost) -> str:
+    """Say why there is no outcome."""
+    if isinstance(result, Lost):
+        error = result.error
+        return f"the fit was lost with its machine ({type(error).__name__}: {error})"
+    return f"the connection with {result.place} broke"

@@ -1,0 +1,57 @@
+"""A cluster that is made up: threads of this process, which a test may disturb."""
+
+import os
+import threading
+
+from sklearn_mvrsm._outcomes import Returned
+from sklearn_mvrsm._outpost import Report, _call_with_path, run_at_outpost
+from sklearn_mvrsm._process import encode_task, run_encoded
+
+
+class MadeUp:
+    """A cluster of ``n_slots`` threads.
+
+    ``disturb(serial, n_try, has_data)`` returns what a task gives instead of running,
+    or None. ``path`` is where the data are written.
+    """
+
+    def __init__(self, n_slots=2, disturb=lambda *_: None, path=os.devnull):
+        self.n_slots = n_slots
+        self.disturb = disturb
+        self.path = path
+        self.tries = {}
+        self.sent = []
+        self.n_shared = 0
+        self.running = self.most_running = 0
+        self.opened = self.closed = False
+
+    def open(self):
+        self.opened = True
+
+    def share(self, data):
+        self.n_shared += 1
+        data.tofile(self.path)
+        return data[:]
+
+    def submit(self, fn, args, on_done):
+        assert fn is run_at_outpost
+        _mission, serial, blob, timeout, *data = args
+        self.tries[serial] = self.tries.get(serial, 0) + 1
+        self.sent.append((serial, bool(data)))
+        self.running += 1
+        self.most_running = max(self.running, self.most_running)
+        threading.Thread(
+            target=self.work, args=(serial, blob, timeout, data, on_done)
+        ).start()
+
+    def work(self, serial, blob, timeout, data, on_done):
+        found = self.disturb(serial, self.tries[serial], bool(data))
+        if found is None:
+            task = encode_task(_call_with_path, (self.path, blob))
+            answer = run_encoded(task, timeout, None)
+            found = Report(f"here:{serial % 2}", Returned(answer), answer.elapsed)
+        self.running -= 1
+        on_done(found)
+
+    def close(self):
+        self.closed = True

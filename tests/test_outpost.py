@@ -1,0 +1,171 @@
+"""What a process of a cluster keeps for a search; this one plays the part."""
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from estimators import failing_setup, segfault
+
+from sklearn_mvrsm import _outpost
+from sklearn_mvrsm._outcomes import Died, Raised, Returned, TimedOut
+from sklearn_mvrsm._outpost import Mission, run_at_outpost
+from sklearn_mvrsm._payload import read_payload, write_payload
+from sklearn_mvrsm._process import decode, encode_task
+from sklearn_mvrsm._tether import Tether
+
+PATIENCE = 60.0
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("data") / "payload")
+    write_payload(path, "some data")
+    return np.fromfile(path, dtype=np.uint8)
+
+
+@pytest.fixture(scope="module")
+def tether():
+    tether = Tether()
+    yield tether
+    tether.close()
+
+
+@pytest.fixture(scope="module")
+def mission(tether, data):
+    mission = Mission("shared", tether.number, read_payload, None)
+    yield mission
+    _outpost._outposts["shared"].close()
+
+
+def run(mission, serial, fn, *args, timeout=None, data=None):
+    return run_at_outpost(mission, serial, encode_task(fn, args), timeout, data)
+
+
+def until(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def pid(path):
+    return os.getpid()
+
+
+def child_of(report):
+    return decode(report.outcome.value).value
+
+
+def test_a_task_runs_in_a_child_that_stays(mission, data):
+    first = run(mission, 0, pid, data=data)
+    again = run(mission, 1, pid)
+    assert child_of(first) == child_of(again) != os.getpid()
+    assert first.place == again.place
+    assert first.place.endswith(f":{os.getpid()}:0")
+    assert 0.0 < again.elapsed < 5.0
+
+
+def test_a_task_finds_the_data(mission, data):
+    report = run(mission, 2, lambda path: read_payload(path), data=data)
+    assert decode(report.outcome.value) == Returned("some data")
+
+
+def test_errors_travel_as_they_do_from_any_child(mission, data):
+    report = run(mission, 3, lambda path: 1 / 0, data=data)
+    outcome = decode(report.outcome.value)
+    assert isinstance(outcome, Raised)
+    assert isinstance(outcome.exception, ZeroDivisionError)
+
+
+def test_a_fault_costs_the_child_only(mission, data):
+    run(mission, 4, pid, data=data)
+    late = run(mission, 5, lambda path: time.sleep(60), timeout=0.2)
+    crash = run(mission, 6, lambda path: segfault())
+    assert isinstance(late.outcome, TimedOut)
+    assert isinstance(crash.outcome, Died)
+    assert late.elapsed >= 0.2
+    assert isinstance(run(mission, 7, pid).outcome, Returned)
+
+
+def test_tasks_at_a_time_have_a_child_each(mission, data):
+    # As in a process of dask's with several threads.
+    run(mission, 10, pid, data=data)
+    with ThreadPoolExecutor(2) as executor:
+        napper = partial(run, mission, fn=lambda path: time.sleep(0.5) or os.getpid())
+        reports = list(executor.map(lambda k: napper(serial=k), (11, 12)))
+    assert len({child_of(report) for report in reports}) == 2
+    assert len({report.place for report in reports}) == 2
+
+
+def test_a_task_that_is_not_wanted_any_more_gives_nothing(mission, tether, data):
+    run(mission, 20, pid, data=data)
+    until(lambda: tether.n_held == 1)
+    with ThreadPoolExecutor(1) as executor:
+        future = executor.submit(run, mission, 21, lambda path: time.sleep(600))
+        time.sleep(0.3)
+        tether.cancel(21)
+        assert future.result(PATIENCE).outcome is None
+    assert isinstance(run(mission, 22, pid).outcome, Returned)
+
+
+def test_without_data_there_is_nothing(mission):
+    report = run(replace(mission, key="never heard of"), 0, pid)
+    assert report.outcome is None
+    assert report.problem == ""
+
+
+def test_a_child_that_cannot_be_set_up_is_a_problem(mission, data):
+    broken = replace(mission, key="broken", setup=lambda path: failing_setup())
+    report = run(broken, 0, pid, data=data)
+    assert report.outcome is None
+    assert "no such module" in report.problem
+    _outpost._outposts["broken"].close()
+    assert "broken" not in _outpost._outposts
+
+
+def test_the_end_of_a_search_ends_its_outposts(data):
+    tether = Tether()
+    mission = Mission("short", tether.number, read_payload, None)
+    folder = os.path.dirname(child_path(run(mission, 0, path_of, data=data)))
+    outpost = _outpost._outposts["short"]
+    with ThreadPoolExecutor(1) as executor:
+        until(lambda: tether.n_held == 1)
+        future = executor.submit(run, mission, 1, lambda path: time.sleep(600))
+        until(lambda: outpost._n_busy == 1)
+        tether.close()
+        assert future.result(PATIENCE).outcome is None
+    until(lambda: "short" not in _outpost._outposts and not os.path.exists(folder))
+    assert outpost._idle == []
+    with pytest.raises(_outpost._NobodyHereError):
+        outpost.run(2, b"", None)
+
+
+def path_of(path):
+    return path
+
+
+child_path = child_of
+
+
+def test_an_outpost_without_a_line_closes_when_it_is_forgotten(data, monkeypatch):
+    monkeypatch.setattr(_outpost, "IDLE_SECONDS", 0.5)
+    tether = Tether()
+    tether.close()
+    mission = Mission("forgotten", tether.number, read_payload, None)
+    with ThreadPoolExecutor(1) as executor:
+        future = executor.submit(run, mission, 0, lambda path: time.sleep(2), data=data)
+        assert isinstance(future.result(PATIENCE).outcome, Returned)
+    until(lambda: "forgotten" not in _outpost._outposts)
+
+
+def test_outposts_close_with_their_process(data, mission):
+    run(mission, 30, pid, data=data)
+    other = replace(mission, key="other")
+    run(other, 0, pid, data=data)
+    _outpost._close_all()
+    assert _outpost._outposts == {}
+    run(mission, 31, pid, data=data)

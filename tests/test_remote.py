@@ -1,0 +1,384 @@
+"""Laws of the pool on a cluster: one that is made up here, of threads."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from estimators import Misbehaving, OwnError
+from made_up import MadeUp
+
+from sklearn_mvrsm import MVRSMSearchCV, Real, _evaluation, _remote
+from sklearn_mvrsm._cluster import Lost
+from sklearn_mvrsm._outcomes import Died, OutOfMemory, Raised, Returned, TimedOut
+from sklearn_mvrsm._outpost import Report
+from sklearn_mvrsm._payload import write_payload
+from sklearn_mvrsm._remote import RemotePool
+
+PATIENCE = 20.0
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = str(tmp_path / "payload")
+    write_payload(path, "some data")
+    return path
+
+
+def pool_on(cluster, path):
+    cluster.path = f"{path}-copy"
+    return RemotePool(cluster, path, setup=open)
+
+
+def collect(pool):
+    events = {}
+    while (event := pool.next_event(PATIENCE)) is not None:
+        events[event.task_id] = event
+    return events
+
+
+def double(path, x):
+    return 2 * x
+
+
+def nap(path, seconds):
+    time.sleep(seconds)
+
+
+def fail(path):
+    raise ArithmeticError("no")
+
+
+def test_tasks_give_what_they_would_here(path):
+    cluster = MadeUp()
+    before = time.monotonic()
+    with pool_on(cluster, path) as pool:
+        assert pool.free == pool.n_workers == 2
+        pool.submit("first", nap, 0.2)
+        pool.submit("nap", nap, 0.2)
+        pool.submit("path", lambda path: path)
+        pool.submit("double", double, 4)
+        pool.submit("fail", fail)
+        events = collect(pool)
+        assert pool.free == 2
+    assert events["path"].outcome == Returned(cluster.path)
+    with open(path, "rb") as there, open(cluster.path, "rb") as copy:
+        assert copy.read() == there.read()
+    assert events["double"].outcome == Returned(8)
+    raised = events["fail"].outcome
+    assert isinstance(raised, Raised)
+    assert isinstance(raised.exception, ArithmeticError)
+    assert raised.traceback.count("File") == 1
+    slept = events["nap"]
+    assert before <= slept.started <= slept.finished - 0.2 <= time.monotonic()
+    assert {event.slot for event in events.values()} == {0, 1}
+    assert cluster.most_running == 2
+    assert cluster.opened
+    assert cluster.closed
+
+
+def test_the_data_go_with_the_first_tasks_only(path):
+    cluster = MadeUp()
+    with pool_on(cluster, path) as pool:
+        for k in range(5):
+            pool.submit(k, double, k)
+        collect(pool)
+    assert sorted(cluster.sent) == [(k, k < 2) for k in range(5)]
+    assert cluster.n_shared == 1
+
+
+def test_the_data_go_to_who_asks_for_them(path):
+    def forgets(serial, n_try, has_data):
+        return Report("new:1") if serial == 3 and not has_data else None
+
+    cluster = MadeUp(disturb=forgets)
+    with pool_on(cluster, path) as pool:
+        for k in range(5):
+            pool.submit(k, double, k)
+        assert {k: e.outcome for k, e in collect(pool).items()} == {
+            k: Returned(2 * k) for k in range(5)
+        }
+    assert [has_data for serial, has_data in cluster.sent if serial == 3] == [0, 1]
+    assert cluster.n_shared == 1
+
+
+GONE = Lost(ConnectionError("gone"))
+
+
+@pytest.mark.parametrize("loss", [GONE, Report("there:1"), "nonsense"])
+def test_a_task_that_is_lost_is_sent_again_with_the_data(path, loss):
+    cluster = MadeUp(
+        disturb=lambda k, n_try, _: loss if k == 0 and n_try == 1 else None
+    )
+    with pool_on(cluster, path) as pool:
+        pool.submit(0, double, 1)
+        assert collect(pool)[0].outcome == Returned(2)
+    assert cluster.sent == [(0, True), (0, True)]
+    assert cluster.n_shared == 2
+
+
+def test_a_task_that_is_lost_twice_costs_itself_only(path):
+    cluster = MadeUp(disturb=lambda serial, *_: GONE if serial % 2 else None)
+    with pool_on(cluster, path) as pool:
+        for k in range(10):
+            pool.submit(k, double, k)
+            outcome = collect(pool)[k].outcome
+            assert isinstance(outcome, Died if k % 2 else Returned)
+    assert "ConnectionError: gone" in outcome.reason
+
+
+def test_a_cluster_that_loses_everything_is_an_error(path):
+    with pool_on(MadeUp(disturb=lambda *_: GONE), path) as pool:
+        for k in range(4):
+            pool.submit(k, double, k)
+        with pytest.raises(RuntimeError, match=r"lost 5 fits in a row.*gone"):
+            collect(pool)
+
+
+class Refusing(MadeUp):
+    def submit(self, fn, args, on_done):
+        raise ConnectionError("closed")
+
+
+def test_a_cluster_that_takes_nothing_is_an_error(path):
+    with pool_on(Refusing(), path) as pool:
+        for k in range(4):
+            pool.submit(k, double, k)
+        with pytest.raises(RuntimeError, match="closed"):
+            collect(pool)
+
+
+def test_what_is_not_installed_there_is_said(path):
+    missing = Lost(ModuleNotFoundError("No module named 'sklearn_mvrsm'"))
+    with pool_on(MadeUp(disturb=lambda *_: missing), path) as pool:
+        pool.submit(0, double, 1)
+        with pytest.raises(RuntimeError, match=r"sklearn_mvrsm.*installed there"):
+            collect(pool)
+
+
+def test_a_machine_that_cannot_fit_is_an_error(path):
+    broken = Report("there:1", problem="a worker could not be set up")
+    with pool_on(MadeUp(disturb=lambda *_: broken), path) as pool:
+        pool.submit(0, double, 1)
+        with pytest.raises(RuntimeError, match="there:1: a worker could not"):
+            collect(pool)
+
+
+@pytest.mark.parametrize(
+    "outcome", [TimedOut(1.0, 1.1), Died("it"), OutOfMemory("it"), Raised("E", "", "")]
+)
+def test_other_outcomes_come_as_they_are(path, outcome):
+    report = Report("there:1", outcome, 1.1)
+    with pool_on(MadeUp(disturb=lambda *_: report), path) as pool:
+        pool.submit(0, double, 1)
+        event = collect(pool)[0]
+    assert event.outcome == outcome
+    assert event.started <= event.finished
+
+
+def test_after_a_failure_the_caller_may_drop_what_waits(path):
+    # As in the pool of this machine: nothing starts until the caller has been told.
+    died = Report("there:1", Died("it"))
+    told = threading.Event()
+
+    def disturb(serial, *_):
+        return died if serial == 0 and told.wait(PATIENCE) else None
+
+    cluster = MadeUp(1, disturb)
+    with pool_on(cluster, path) as pool:
+        pool.submit(0, double, 0)
+        pool.submit(1, double, 1)
+        pool.submit(2, double, 2)
+        told.set()
+        assert pool.next_event(PATIENCE).task_id == 0
+        assert pool.cancel(1)
+        assert list(collect(pool)) == [2]
+    assert [serial for serial, _ in cluster.sent] == [0, 2]
+
+
+def test_a_cancelled_task_gives_no_event(path, monkeypatch):
+    cancelled = []
+    cluster = MadeUp(1)
+    with pool_on(cluster, path) as pool:
+        monkeypatch.setattr(pool._tether, "cancel", cancelled.append)
+        pool.submit("runs", nap, 0.1)
+        pool.submit("waits", nap, 0.1)
+        pool.submit("next", double, 1)
+        assert not pool.cancel("runs")
+        assert pool.cancel("waits")
+        assert not pool.cancel("unknown")
+        assert list(collect(pool)) == ["next"]
+    assert cancelled == [0]
+
+
+def test_what_cannot_be_pickled_is_an_outcome(path):
+    with pool_on(MadeUp(), path) as pool:
+        pool.submit(0, double, threading.Lock())
+        outcome = collect(pool)[0].outcome
+    assert isinstance(outcome, Raised)
+    assert "pickle" in outcome.message
+
+
+def test_a_refused_task_may_be_cancelled(path):
+    with pool_on(MadeUp(), path) as pool:
+        pool.submit(0, double, threading.Lock())
+        pool.cancel(0)
+        assert collect(pool) == {}
+
+
+def test_waiting_can_be_limited(path, monkeypatch):
+    monkeypatch.setattr(_remote, "_MAX_PAUSE", 0.02)
+    with pool_on(MadeUp(), path) as pool:
+        pool.submit(0, nap, 0.2)
+        assert pool.next_event(0.05) is None
+        assert pool.next_event(0.0) is None
+        assert pool.next_event().outcome == Returned(None)
+
+
+def test_a_closed_pool_waits_for_far_ends_that_can_hear_it(path, monkeypatch):
+    cluster = MadeUp()
+    with pool_on(cluster, path) as pool:
+        pool.submit(0, nap, 0.3)
+        pool.submit(1, nap, 0.3)
+        pool.submit(2, nap, 0.3)
+        monkeypatch.setattr(type(pool._tether), "n_held", 1)
+    assert cluster.running == 0
+    assert [serial for serial, _ in cluster.sent] == [0, 1]
+    assert pool.next_event() is None
+
+
+def test_a_pool_that_cannot_be_opened_leaves_nothing(path, monkeypatch):
+    class Unreachable(MadeUp):
+        def open(self):
+            raise TimeoutError("no scheduler")
+
+    cluster = Unreachable()
+    pool = pool_on(cluster, path)
+    with pytest.raises(TimeoutError, match="no scheduler"), pool:
+        pass
+    assert cluster.closed
+    assert not pool._tether._thread.is_alive()
+
+
+# ------------------------------------------------------------------ a whole search
+
+X = np.arange(40.0).reshape(20, 2)
+Y = np.arange(20) % 2
+
+
+@pytest.fixture
+def cluster(path, monkeypatch):
+    """A cluster of one slot that is the place of all fits."""
+    made_up = MadeUp(1, path=f"{path}-copy")
+    monkeypatch.setattr(_evaluation, "active_cluster", lambda _: made_up)
+    return made_up
+
+
+def search(**options):
+    space = {"level": Real(0.0, 1.0), "fault": [None, "own_error"]}
+    defaults = {"n_iter": 6, "n_initial_points": 3, "cv": 3, "random_state": 1}
+    return MVRSMSearchCV(Misbehaving(), space, scoring=by_level, **defaults | options)
+
+
+def by_level(estimator, X, y):
+    return estimator.level
+
+
+def table(fitted):
+    names = ["status", "mean_test_score", "split0_status", "split2_status"]
+    return [list(fitted.cv_results_[name]) for name in names]
+
+
+quiet = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning"),
+    pytest.mark.filterwarnings("ignore:One or more of the test scores"),
+]
+
+
+def marked_quiet(test):
+    for mark in quiet:
+        test = mark(test)
+    return test
+
+
+@marked_quiet
+def test_a_search_goes_on_from_its_checkpoint(cluster, tmp_path):
+    whole = search().fit(X, Y)
+    n_fits = len(cluster.sent)
+    journal = tmp_path / "journal"
+    search(n_iter=4, checkpoint=journal).fit(X, Y)
+    cluster.sent.clear()
+    rest = search(checkpoint=journal).fit(X, Y)
+    np.testing.assert_equal(table(rest), table(whole))
+    assert len(cluster.sent) == n_fits - 4 * 3
+
+
+@marked_quiet
+def test_candidates_are_given_up_as_they_are_here(cluster, monkeypatch):
+    options = {"racing": 0.4, "cv": 6, "n_iter": 12}
+    there = search(**options).fit(X, Y)
+    assert len(cluster.sent) > 0
+    monkeypatch.setattr(_evaluation, "active_cluster", lambda _: None)
+    here = search(**options).fit(X, Y)
+    np.testing.assert_equal(table(there), table(here))
+
+
+class Notes:
+    """A callback that stays where it is."""
+
+    def __init__(self, stop_after=None):
+        self.seen = []
+        self.stop_after = stop_after
+        self.lock = threading.Lock()  # does not travel
+
+    def setup(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        self.seen.append(("begin", context.task_name))
+
+    def on_fit_task_end(self, estimator, context):
+        self.seen.append(("end", context.task_name))
+        if self.seen.count(("end", FOLD)) == self.stop_after:
+            return True
+
+    def teardown(self, estimator, context):
+        pass
+
+
+FOLD = "candidate-split-evaluation"
+needs_callbacks = pytest.mark.skipif(
+    not hasattr(MVRSMSearchCV, "set_callbacks"),
+    reason="scikit-learn < 1.9 has no callbacks",
+)
+
+
+@needs_callbacks
+@marked_quiet
+def test_callbacks_are_told_here_of_every_fold(cluster):
+    notes = Notes()
+    died = Report("there:1", Died("it"))
+    cluster.disturb = lambda serial, *_: died if serial == 4 else None
+    search().set_callbacks(notes).fit(X, Y)
+    assert notes.seen.count(("begin", FOLD)) == notes.seen.count(("end", FOLD)) == 18
+    assert notes.seen.count(("begin", "search")) == 1
+
+
+@needs_callbacks
+@marked_quiet
+def test_a_callback_may_stop_a_search(cluster):
+    fitted = (
+        search(n_pending=1, random_state=0).set_callbacks(Notes(stop_after=3)).fit(X, Y)
+    )
+    assert len(fitted.cv_results_["params"]) == 1
+
+
+@needs_callbacks
+def test_what_a_callback_raises_is_raised(cluster):
+    class Angry(Notes):
+        def on_fit_task_end(self, estimator, context):
+            if context.task_name == FOLD:
+                raise OwnError("no more")
+
+    with pytest.raises(OwnError, match="no more"):
+        search().set_callbacks(Angry()).fit(X, Y)

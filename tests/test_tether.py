@@ -1,0 +1,100 @@
+import socket
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from sklearn_mvrsm import _tether
+from sklearn_mvrsm._tether import Tether, hold
+
+PATIENCE = 10.0
+
+
+@contextmanager
+def held(number):
+    """Hold the line in a thread; give what comes over it, and the thread."""
+    heard = []
+    kept = []
+    thread = threading.Thread(target=lambda: kept.append(hold(number, heard.append)))
+    thread.start()
+    yield heard, kept
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+
+
+def until(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_what_is_not_wanted_is_heard_by_all_and_so_is_the_end():
+    tether = Tether()
+    with held(tether.number) as (one, one_kept), held(tether.number) as (two, two_kept):
+        until(lambda: tether.n_held == 2)
+        tether.cancel(3)
+        tether.cancel(14)
+        until(lambda: one == two == [3, 14])
+        tether.close()
+        until(lambda: one_kept == two_kept == [True])
+    assert tether.n_held == 0
+
+
+def test_a_far_end_that_left_is_no_trouble():
+    tether = Tether()
+    number = tether.number
+    line = socket.create_connection(("127.0.0.1", number.port))
+    line.sendall(number.token.encode())
+    until(lambda: tether.n_held == 1)
+    line.close()
+    for serial in range(3):
+        tether.cancel(serial)
+    tether.close()
+
+
+@pytest.mark.parametrize("said", [b"x" * 32, b""])
+def test_strangers_are_sent_away(said):
+    tether = Tether()
+    with socket.create_connection(("127.0.0.1", tether.number.port)) as line:
+        line.sendall(said)
+        line.shutdown(socket.SHUT_WR)
+        assert line.recv(1) == b""
+    assert tether.n_held == 0
+    tether.close()
+
+
+def test_a_silent_stranger_is_not_waited_for_long(monkeypatch):
+    monkeypatch.setattr(_tether, "_HANDSHAKE_SECONDS", 0.1)
+    tether = Tether()
+    with socket.create_connection(("127.0.0.1", tether.number.port)) as line:
+        assert line.recv(1) == b""
+    tether.close()
+
+
+def test_a_search_that_cannot_be_reached_is_done_without():
+    tether = Tether()
+    tether.close()
+    assert not hold(tether.number, print)
+
+
+def test_who_answers_must_know_the_token(monkeypatch):
+    # Another program may use the port on another machine.
+    monkeypatch.setattr(_tether, "_HANDSHAKE_SECONDS", 0.2)
+    tether = Tether()
+    assert not hold(replace(tether.number, token="y" * 32), print)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        assert not hold(replace(tether.number, port=port), print)
+    tether.close()
+
+
+def test_other_machines_use_the_addresses_of_this_one():
+    tether = Tether()
+    number = replace(tether.number, host="another", addresses=("127.0.0.1",))
+    with held(number):
+        until(lambda: tether.n_held == 1)
+        tether.close()
+    assert not hold(replace(number, addresses=()), print)
