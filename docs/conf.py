@@ -27,9 +27,15 @@ exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/*.py"]
 html_static_path = ["_static"]
 html_css_files = ["custom.css"]
 default_role = "py:obj"
+# Names of the package can be written without it.
+rst_prolog = ".. currentmodule:: sklearn_mvrsm\n"
 nitpicky = True
-# Names of other packages have no page here; ours must all resolve.
-nitpick_ignore_regex = [(r"py:.*", r"(?!sklearn_mvrsm).*")]
+# Names of other packages, and attributes that fit sets, have no page here; all other
+# names must resolve.
+nitpick_ignore_regex = [
+    (r"py:.*", r"(sklearn|scipy|numpy|optuna|matplotlib)\..*"),
+    (r"py:obj", r"\w+_"),
+]
 
 # With this set, names of other packages are linked too, which needs the network.
 if os.environ.get("SKLEARN_MVRSM_DOCS_LINKS"):
@@ -45,6 +51,7 @@ if os.environ.get("SKLEARN_MVRSM_DOCS_LINKS"):
 autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 

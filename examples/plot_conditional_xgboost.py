@@ -62,8 +62,10 @@ for params in space.sample(3, random_state=0):
 # %%
 # The search
 # ----------
+# XGBoost 3.4 announces with each fit that two of the boosters will go; ``verbosity=0``
+# keeps it quiet.
 search = MVRSMSearchCV(
-    XGBClassifier(n_jobs=1),
+    XGBClassifier(n_jobs=1, verbosity=0),
     space,
     n_iter=30,
     cv=3,

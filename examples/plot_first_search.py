@@ -59,7 +59,8 @@ print(f"accuracy on held-out data: {search.score(X_test, y_test):.3f}")
 # did not exist.
 table = pd.DataFrame(search.cv_results_).sort_values("rank_test_score")
 columns = [name for name in table if name.startswith("param_")]
-table[[*columns, "mean_test_score", "std_test_score"]].head(8)
+table = table[[*columns, "mean_test_score", "std_test_score"]]
+table.rename(columns=lambda name: name.removeprefix("param_svc__")).head(8)
 
 # %%
 # The first candidates are spread over the space; the later ones follow a model of the

@@ -82,7 +82,7 @@ table["status"].value_counts()
 # %%
 columns = ["param_max_depth", "param_min_samples_leaf", "param_ccp_alpha"]
 columns += ["status", "split0_status", "split1_status", "mean_test_score"]
-table[columns].round(3)
+table[columns].rename(columns=lambda name: name.removeprefix("param_")).round(3)
 
 # %%
 for status, rows in table[table["status"] != "ok"].groupby("status"):

@@ -57,12 +57,7 @@ for step in ("prepare", "model"):
         value if isinstance(value, str) else type(value).__name__
         for value in table[f"param_{step}"]
     ]
-table.pivot_table(
-    index="model",
-    columns="prepare",
-    values="mean_test_score",
-    aggfunc=["count", "max"],
-).round(3)
+table.groupby(["model", "prepare"])["mean_test_score"].agg(["count", "max"]).round(3)
 
 # %%
 # Alternatives

@@ -314,7 +314,8 @@ def _of_each_class(y: Any, order: IndexArray, n_held: int) -> IndexArray:
     n_held : int
         How many to choose; fewer are, where a class has a single sample.
     """
-    _, kinds = np.unique(y, axis=0, return_inverse=True)
+    y = y.astype(str) if y.ndim > 1 else y  # old numpy compares no rows of objects
+    _, kinds = np.unique(y, axis=0 if y.ndim > 1 else None, return_inverse=True)
     kinds = kinds.reshape(-1)
     by_class = order[np.argsort(kinds[order], kind="stable")]
     steps = np.arange(len(y) + 1) * n_held // len(y)  # grows at n_held places, evenly

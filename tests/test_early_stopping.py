@@ -24,6 +24,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from xgboost import XGBClassifier, XGBRegressor
 
 from sklearn_mvrsm import Integer, MVRSMSearchCV, Real, spaces
+from sklearn_mvrsm._early_stopping import _of_each_class
 from sklearn_mvrsm.boosting import EarlyStopping
 
 X, y = load_breast_cancer(return_X_y=True)
@@ -108,6 +109,18 @@ def test_each_class_gives_its_share(share):
     ((_, held),) = model.estimator_.eval_set_
     assert len(held) == round(share * 1000)
     assert np.abs(np.bincount(held) - share * np.bincount(y)).max() <= 1.0
+
+
+def test_each_combination_of_several_outputs_gives_its_share():
+    kinds = np.repeat([0, 1, 2, 3], [40, 80, 120, 160])
+    both = np.column_stack([np.array(["a", "b"], dtype=object)[kinds % 2], kinds // 2])
+    model = EarlyStopping(WatchingClassifier(), validation_fraction=0.2, shuffle=True)
+    data = kinds.reshape(-1, 1)
+    ((held, _),) = model.fit(data, (both != "a").astype(int)).estimator_.eval_set_
+    assert len(held) == 80
+    order = np.random.default_rng(0).permutation(400)
+    chosen = _of_each_class(both, order, 80)
+    assert np.bincount(kinds[chosen]).tolist() == [8, 16, 24, 32]
 
 
 def test_samples_are_either_fitted_or_held_out():

@@ -22,7 +22,7 @@ __all__ = ["MVRSMSampler"]
 
 
 class MVRSMSampler(BaseSampler):
-    """A sampler for optuna that proposes as :class:`MVRSMOptimizer` does.
+    """Proposes the trials of optuna as :class:`~sklearn_mvrsm.MVRSMOptimizer` does.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class MVRSMSampler(BaseSampler):
         Trials at random before the surrogate is used. None: a rule of the number of
         parameters, at most 24.
     method : {"mvrsm", "paper"}, default="mvrsm"
-        As for :class:`MVRSMOptimizer`.
+        As for :class:`~sklearn_mvrsm.MVRSMOptimizer`.
 
     Raises
     ------

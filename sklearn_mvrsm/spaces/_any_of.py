@@ -20,10 +20,10 @@ def any_of(params: Mapping[str, Any]) -> SearchSpace:
     params : mapping of str to list of pairs, or to parameter
         Pairs ``(model, space)`` for the name of a step: what the step may be, and the
         parameters it then has, without the step's prefix. ``space`` is a dict, a list
-        of dicts or a :class:`SearchSpace`, and may itself be a choice. Items without
-        a space, as ``"passthrough"``, have no parameters. All that is no list with
-        pairs is a parameter as in any other space, and may be conditional on a chosen
-        model.
+        of dicts or a :class:`~sklearn_mvrsm.SearchSpace`, and may itself be a choice.
+        Items without a space, as ``"passthrough"``, have no parameters. All that is no
+        list with pairs is a parameter as in any other space, and may be conditional on
+        a chosen model.
 
     Returns
     -------
