@@ -5,6 +5,8 @@ Notation
 ``g``       a ridge spline, see :mod:`sklearn_mvrsm._basis`
 ``m, v``    the surrogate's value and posterior deviation at a candidate
 ``y*``      the best observation
+``EI``      expected improvement on it, ``v h(z)`` with ``z = (y* - m) / v`` and
+            ``h(z) = z Phi(z) + phi(z)`` (Jones, Schonlau and Welch, 1998)
 """
 
 import math
@@ -16,8 +18,13 @@ from scipy.special import erfcx, ndtr
 
 from sklearn_mvrsm._basis import RidgeSplines
 from sklearn_mvrsm._domain import Domain
+from sklearn_mvrsm._slice import Slice
 
-__all__ = ["log_expected_improvement", "minimise_spline"]
+__all__ = [
+    "climb_expected_improvement",
+    "log_expected_improvement",
+    "minimise_spline",
+]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -74,10 +81,6 @@ def log_expected_improvement(
 ) -> FloatArray:
     """Logarithm of the expected improvement on ``best``.
 
-    ``log(v h(z))`` with ``z = (y* - m) / v`` and ``h(z) = z Phi(z) + phi(z)`` (Jones,
-    Schonlau and Welch, 1998), evaluated in logarithms so that hopeless candidates
-    still compare (Ament et al., 2023).
-
     Parameters
     ----------
     value, deviation : ndarray of shape (m,)
@@ -87,12 +90,77 @@ def log_expected_improvement(
     -------
     ndarray of shape (m,)
     """
-    z = (best - value) / deviation
+    log_h, _ = _log_h((best - value) / deviation)
+    return np.asarray(np.log(deviation) + log_h)
+
+
+def _log_h(z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return ``log h(z)`` and its derivative ``Phi(z) / h(z)``.
+
+    Evaluated in logarithms, so that hopeless candidates still compare (Ament et al.,
+    2023).
+    """
     upper, lower = np.maximum(z, -1.0), np.clip(z, -1e3, -1.0)
     density = np.exp(-0.5 * upper**2) / math.sqrt(2.0 * math.pi)
-    direct = np.log(upper * ndtr(upper) + density)
-    # h(z) / phi(z) = 1 + z sqrt(pi/2) erfcx(-z / sqrt 2), about z^-2 far below
-    ratio = 1.0 + lower * math.sqrt(0.5 * math.pi) * erfcx(-lower / math.sqrt(2.0))
-    scaled = np.log(np.where(lower > -50.0, ratio, 1.0 / lower**2))
-    below = scaled - 0.5 * z**2 - 0.5 * math.log(2.0 * math.pi)
-    return np.asarray(np.log(deviation) + np.where(z > -1.0, direct, below))
+    direct = upper * ndtr(upper) + density
+    # Phi / phi, and h / phi = 1 + z Phi / phi, which is about z^-2 far below
+    tail = math.sqrt(0.5 * math.pi) * erfcx(-lower / math.sqrt(2.0))
+    ratio = np.where(lower > -50.0, 1.0 + lower * tail, 1.0 / lower**2)
+    below = np.log(ratio) - 0.5 * z**2 - 0.5 * math.log(2.0 * math.pi)
+    steep = np.where(lower > -50.0, tail / ratio, -z)
+    log_h = np.where(z > -1.0, np.log(direct), below)
+    return log_h, np.where(z > -1.0, ndtr(upper) / direct, steep)
+
+
+def climb_expected_improvement(
+    posterior: Slice,
+    start: FloatArray,
+    box: tuple[FloatArray, FloatArray],
+    free: BoolArray,
+    iterations: int,
+) -> tuple[FloatArray, float]:
+    """Maximise the expected improvement on 0 along the reals by L-BFGS-B.
+
+    Parameters
+    ----------
+    posterior : Slice
+        At the categories, integers and activity of ``start``.
+    start : ndarray of shape (d,)
+    box : tuple of ndarray of shape (d,) and ndarray of shape (d,)
+        Lower and upper bounds; ``start`` is inside.
+    free : ndarray of bool of shape (d,)
+        Reals that may move; at least one does.
+    iterations : int
+        Bounds the steps, and the evaluations of the posterior.
+
+    Returns
+    -------
+    point : ndarray of shape (d,)
+        Inside the box.
+    score : float
+        ``log EI`` there.
+    """
+    moving = np.flatnonzero(free)
+    point = start.copy()
+
+    def loss(reals: FloatArray) -> tuple[float, FloatArray]:
+        point[moving] = reals
+        here = posterior.at(point)
+        z = -here.value / here.deviation
+        log_h, slope = (float(each) for each in _log_h(np.asarray(z)))
+        gradient = here.pull_back(
+            -slope / here.deviation, (1.0 - slope * z) / here.deviation
+        )
+        return -(math.log(here.deviation) + log_h), -gradient[moving]
+
+    low, high = (bound[moving] for bound in box)
+    result = minimize(
+        loss,
+        start[moving],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=np.column_stack([low, high]),
+        options={"maxiter": iterations, "maxfun": iterations},
+    )
+    point[moving] = np.clip(result.x, low, high)
+    return point, -float(result.fun)

@@ -6,7 +6,8 @@ A step is of one of two kinds, chosen by how often each has improved on the best
   at the incumbent, sweeps over single-category changes with the best re-optimised,
   then a small perturbation;
 * *coordinate*: a few hundred candidates that change a few coordinates of the best
-  points, scored by expected improvement, the best refined by smaller changes.
+  points, scored by expected improvement, the best refined by smaller changes and
+  by L-BFGS over the reals.
 """
 
 import math
@@ -15,7 +16,11 @@ from collections.abc import Set
 import numpy as np
 import numpy.typing as npt
 
-from sklearn_mvrsm._acquisition import log_expected_improvement, minimise_spline
+from sklearn_mvrsm._acquisition import (
+    climb_expected_improvement,
+    log_expected_improvement,
+    minimise_spline,
+)
 from sklearn_mvrsm._exploration import Region, neighbours, perturb_as_paper, redraw
 from sklearn_mvrsm._history import History, penalised
 from sklearn_mvrsm._surrogate import CAPACITY, FORGET, Surrogate
@@ -30,7 +35,7 @@ MODEL, COORDINATE = 0, 1
 DECAY = 0.98  # of the success counts, a step
 FLOOR = 0.15  # smallest chance of either kind of step
 GROWTH = 1.15  # the prior is learnt again when there are this many times more values
-ITERATIONS = 20  # of L-BFGS from the incumbent
+ITERATIONS = 20  # of L-BFGS from the incumbent or from a candidate
 SWEEP_ITERATIONS = 10  # of L-BFGS after a change of category
 SWEEPS = 2
 SWEEP_BEST = 2  # changes of category that are re-optimised
@@ -38,6 +43,8 @@ CANDIDATES = 100  # near the best points
 ANYWHERE = 30  # candidates drawn from the whole space
 PARENTS = 5  # best points that candidates are grown from
 REFINEMENTS = 2  # rounds of smaller changes to the ten best candidates
+BOX = 1.0  # half of a climb's box, in widths of a coordinate step
+CLIMBS = 2  # candidates whose reals are optimised
 WIDEST, WIDTH, NARROWEST = 0.4, 0.2, 0.0025  # of a coordinate step
 PREDICT_ROWS = 2000  # points predicted at a time, to bound the memory
 WORK = 2e7  # multiplications that scoring one batch of candidates may cost
@@ -285,7 +292,31 @@ class MvrsmMethod:
             scores = np.concatenate([scores[top], self._score(closer)])
         if not len(points):
             return region.canonical(region.domain.sample(rng))
-        return np.asarray(points[scores.argmax()])
+        return self._climb(points, scores, seen)
+
+    def _climb(
+        self, points: FloatArray, scores: FloatArray, seen: Set[bytes]
+    ) -> FloatArray:
+        """Return the best of the candidates, the first of them moved uphill."""
+        domain, order = self.region.domain, np.argsort(-scores, kind="stable")
+        best, highest = points[order[0]], scores[order[0]]
+        real = np.arange(domain.d) >= domain.d - domain.n_real
+        for start in points[order[:CLIMBS]]:
+            active = self.region.active(start)
+            free = active & real & (domain.span > 0.0)
+            if not free.any():
+                continue
+            posterior = self.surrogate.slice(start, active)
+            reach = BOX * self._width * domain.span
+            low = np.maximum(domain.lower, start - reach)
+            high = np.minimum(domain.upper, start + reach)
+            top, score = climb_expected_improvement(
+                posterior, start, (low, high), free, ITERATIONS
+            )
+            top = self.region.canonical(top)
+            if score > highest and len(self._open(top[np.newaxis], seen)):
+                best, highest = top, score
+        return np.asarray(best)
 
     def _open(self, points: FloatArray, seen: Set[bytes]) -> FloatArray:
         """Keep candidates that are neither known nor forbidden."""

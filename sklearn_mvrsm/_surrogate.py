@@ -5,8 +5,9 @@ Notation
 ``n``              stored observations
 ``Phi (n, D)``     splines at the observations, scaled by their prior deviation
 ``S (n, n)``       similarity of the gates, see :mod:`sklearn_mvrsm._gates`
+``M (n, n)``       smooth covariance, see :mod:`sklearn_mvrsm._smooth`
 ``K (n, n)``       covariance ``(Phi Phi^T) (1 + gate S) + linear S + local
-                   exp(sharpness (S - 1))``
+                   exp(sharpness (S - 1)) + smooth M``
 ``lambda``         ridge: variance of the noise
 ``L (n, n)``       lower Cholesky factor of ``K + lambda I``
 ``alpha (n,)``     ``(K + lambda I)^-1 (y - mu)``
@@ -15,8 +16,9 @@ With ``c = Phi^T alpha`` this is least squares on the splines, the same as recur
 least squares started from ``P_0 = I / lambda`` (matrix inversion lemma), at the cost
 of ``O(n D + n^2)`` an observation; a new scaling of ``y`` costs two triangular solves.
 The gated splines (every spline times every indicator of a category or integer) are
-never built: they enter through ``1 + gate S``. For fixed categories and integers the
-surrogate is again a plain ridge spline (:meth:`Surrogate.section`).
+never built: they enter through ``1 + gate S``. The surrogate is a sum of two: for fixed
+categories and integers the splines are again a plain ridge spline, whose minima are
+those of Theorem 1 (:meth:`Surrogate.section`), and the smooth part is what they leave.
 """
 
 from dataclasses import dataclass
@@ -29,13 +31,18 @@ from sklearn_mvrsm._basis import RidgeSplines, span_basis
 from sklearn_mvrsm._domain import Domain
 from sklearn_mvrsm._evidence import (
     KINDS,
+    Parts,
     Prior,
-    additive_features,
+    default_lengths,
+    learn_lengths,
     learn_prior,
-    learn_relevance,
 )
 from sklearn_mvrsm._gates import Gates
 from sklearn_mvrsm._output import Output, choose_strength
+from sklearn_mvrsm._relevance import additive_features, learn_relevance
+from sklearn_mvrsm._rows import Rows
+from sklearn_mvrsm._slice import SMALLEST_VARIANCE, Slice
+from sklearn_mvrsm._smooth import Coordinates, matern, squared_distances
 
 __all__ = ["Surrogate"]
 
@@ -51,6 +58,7 @@ RELEVANCE_LIMIT = 8.0  # a coordinate's scale lies in 1/8 .. 8
 TRUSTED_FROM = 50  # observations at which relevance counts by half
 WARP_FROM = 3  # observations a coordinate: fewer do not tell a warp from bad luck
 WARP_NOISE = 0.1  # share of variance left unexplained, above which nothing is warped
+FIRST_STEPS, LATER_STEPS = 15, 6  # of L-BFGS for the prior, twice that with lengths
 LEARN_FROM = 8  # fewer observations say nothing about the prior
 
 
@@ -99,19 +107,15 @@ class Surrogate:
         self._strength = 0.0
         self.output = Output(0.0, 1.0, 0.0)
         self._design = _design(domain, seed, self.relevance)
+        self._coordinates = Coordinates(domain)
+        self._log_lengths = default_lengths(domain.d)
         self._clear(0)
 
     def _clear(self, rows: int) -> None:
         """Make room for ``rows`` observations and forget all."""
-        d, size = self.domain.d, self._design.splines.size
-        width = self._design.gates.features(
-            np.zeros((0, d)), np.zeros((0, d), dtype=np.bool_)
-        ).shape[1]
-        self.n = 0
-        self._points = np.empty((rows, d))
-        self._active = np.empty((rows, d), dtype=np.bool_)
-        self._phi = np.empty((rows, size))
-        self._z = np.empty((rows, width))
+        d = self.domain.d
+        none = self._rows_of(np.zeros((0, d)), np.zeros((0, d), dtype=np.bool_))
+        self.n, self._rows = 0, none.room(rows)
         self._lower = np.zeros((rows, rows))
         self.alpha: FloatArray = np.zeros(0)
         self._told: FloatArray = np.zeros(0)
@@ -128,21 +132,18 @@ class Surrogate:
         active : ndarray of bool of shape (m, d)
         """
         m, n = len(points), self.n
-        if n + m > len(self._points):
+        if n + m > len(self._lower):
             self._grow(max(n + m, 2 * n, 32))
-        phi, z = self._features(points, active)
-        rows = slice(n, n + m)
-        self._points[rows], self._active[rows] = points, active
-        self._phi[rows], self._z[rows] = phi, z
-        own = self._covariance(phi, z, phi, z)
+        new = self._rows_of(points, active)
+        own = self._covariance(new, new)
         own[np.diag_indices(m)] += self.prior.noise
+        rows = slice(n, n + m)
         if n:
-            cross = self._covariance(self._phi[:n], self._z[:n], phi, z)
-            left = solve_triangular(
-                self._lower[:n, :n], cross, lower=True, check_finite=False
-            )
+            cross = self._covariance(self.rows, new)
+            left = solve_triangular(self.factor, cross, lower=True, check_finite=False)
             self._lower[rows, :n] = left.T
             own -= left.T @ left
+        self._rows.put(n, new)
         self._lower[rows, rows] = _safe_cholesky(own, self.prior.noise)
         self.n = n + m
 
@@ -150,32 +151,57 @@ class Surrogate:
         """Forget all but the first ``n`` observations, in no time."""
         self.n = n
 
+    @property
+    def rows(self) -> Rows:
+        """What the observations are in the covariance."""
+        return self._rows.first(self.n)
+
+    @property
+    def factor(self) -> FloatArray:
+        """``L``, the Cholesky factor of the observations' covariance."""
+        return self._lower[: self.n, : self.n]
+
     def _grow(self, rows: int) -> None:
-        n = self.n
-        old = self._points, self._active, self._phi, self._z, self._lower
+        n, old, factor = self.n, self.rows, self.factor
         self._clear(rows)
-        self._points[:n], self._active[:n] = old[0][:n], old[1][:n]
-        self._phi[:n], self._z[:n] = old[2][:n], old[3][:n]
-        self._lower[:n, :n] = old[4][:n, :n]
+        self._rows.put(0, old)
+        self._lower[:n, :n] = factor
         self.n = n
 
-    def _features(
-        self, points: FloatArray, active: BoolArray
-    ) -> tuple[FloatArray, FloatArray]:
-        phi = self._design.splines.features(points)
-        phi *= self._design.scale(self.prior)
-        return phi, self._design.gates.features(points, active)
+    def _rows_of(self, points: FloatArray, active: BoolArray) -> Rows:
+        splines = self._design.splines.features(points)
+        splines *= self.spline_scale
+        smooth = self._coordinates.features(points, active) * self.smooth_scale
+        return Rows(splines, self._design.gates.features(points, active), smooth)
 
-    def _covariance(
-        self, phi: FloatArray, z: FloatArray, other_phi: FloatArray, other_z: FloatArray
-    ) -> FloatArray:
-        base = phi @ other_phi.T
-        if not self._design.gates.count:
-            return base
-        factor, added = self.prior.gate(z @ other_z.T)
-        base *= factor
-        base += added
-        return base
+    @property
+    def spline_scale(self) -> FloatArray:
+        """Prior deviation of each spline's weight, shape ``(D,)``."""
+        return self._design.scale(self.prior)
+
+    @property
+    def smooth_scale(self) -> FloatArray:
+        """One over the length of each feature of the smooth part."""
+        return np.asarray(np.exp(-self._log_lengths)[self._coordinates.group])
+
+    def _covariance(self, rows: Rows, other: Rows) -> FloatArray:
+        covariance = rows.splines @ other.splines.T
+        if self._design.gates.count:
+            factor, added = self.prior.gate(rows.gates @ other.gates.T)
+            covariance *= factor
+            covariance += added
+        smooth, _ = matern(squared_distances(rows.smooth, other.smooth))
+        covariance += self.prior.smooth * smooth
+        return covariance
+
+    def _variance(self, rows: Rows) -> FloatArray:
+        """Return the diagonal of a covariance."""
+        variance = np.einsum("ij,ij->i", rows.splines, rows.splines)
+        if self._design.gates.count:
+            similarity = np.einsum("ij,ij->i", rows.gates, rows.gates)
+            factor, added = self.prior.gate(similarity)
+            variance = variance * factor + added
+        return np.asarray(variance + self.prior.smooth)
 
     # --- solving and predicting ---------------------------------------------
 
@@ -203,29 +229,56 @@ class Surrogate:
 
     def predict(self, points: FloatArray, active: BoolArray) -> FloatArray:
         """Return the surrogate's value at the points, shape ``(m,)``."""
-        phi, z = self._features(points, active)
-        cross = self._covariance(phi, z, self._phi[: self.n], self._z[: self.n])
+        cross = self._covariance(self._rows_of(points, active), self.rows)
         return np.asarray(self.mean + cross @ self.alpha)
 
     def predict_with_deviation(
         self, points: FloatArray, active: BoolArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return value and posterior standard deviation, each of shape ``(m,)``."""
-        phi, z = self._features(points, active)
-        cross = self._covariance(phi, z, self._phi[: self.n], self._z[: self.n])
-        own = np.einsum("ij,ij->i", phi, phi)
-        if self._design.gates.count:
-            factor, added = self.prior.gate(np.einsum("ij,ij->i", z, z))
-            own = own * factor + added
-        left = solve_triangular(
-            self._lower[: self.n, : self.n], cross.T, lower=True, check_finite=False
-        )
+        rows = self._rows_of(points, active)
+        cross = self._covariance(rows, self.rows)
+        left = solve_triangular(self.factor, cross.T, lower=True, check_finite=False)
         # v(x) = k(x, x) - k_x^T (K + lambda I)^-1 k_x
-        variance = np.maximum(own - np.einsum("ij,ij->j", left, left), 1e-12)
-        return self.mean + cross @ self.alpha, np.sqrt(variance * self.amplitude)
+        variance = self._variance(rows) - np.einsum("ij,ij->j", left, left)
+        deviation = np.sqrt(np.maximum(variance, SMALLEST_VARIANCE) * self.amplitude)
+        return self.mean + cross @ self.alpha, deviation
+
+    def slice(self, point: FloatArray, active: BoolArray) -> Slice:
+        """Return the posterior along the integers and reals, with the gates held.
+
+        Parameters
+        ----------
+        point : ndarray of shape (d,)
+            Its categories, integers and activity fix the gates.
+        active : ndarray of bool of shape (d,)
+        """
+        factor, added, own = np.ones(self.n), np.zeros(self.n), (1.0, 0.0)
+        if self._design.gates.count:
+            gates = self._design.gates.features(point[np.newaxis], active[np.newaxis])
+            factor, added = self.prior.gate(self.rows.gates @ gates[0])
+            both = self.prior.gate(gates[0] @ gates[0])
+            own = float(both[0]), float(both[1])
+        return Slice(
+            self.splines,
+            self.spline_scale,
+            self._coordinates,
+            self.smooth_scale,
+            self.prior.smooth,
+            active,
+            self.rows,
+            self.factor,
+            self.alpha,
+            self.mean,
+            self.amplitude,
+            (factor, added),
+            own,
+        )
 
     def section(self, point: FloatArray, active: BoolArray) -> tuple[FloatArray, float]:
-        """Return the plain ridge spline that the surrogate is for fixed gates.
+        """Return the plain ridge spline in the surrogate for fixed gates.
+
+        It is the surrogate less the smooth part.
 
         Parameters
         ----------
@@ -242,16 +295,17 @@ class Surrogate:
         alpha, constant = self.alpha, self.mean
         if self._design.gates.count:
             gates = self._design.gates.features(point[np.newaxis], active[np.newaxis])
-            factor, added = self.prior.gate(self._z[: self.n] @ gates[0])
+            factor, added = self.prior.gate(self.rows.gates @ gates[0])
             constant += float(self.alpha @ added)
             alpha = alpha * factor
-        scale = self._design.scale(self.prior)
-        return (alpha @ self._phi[: self.n]) * scale, constant
+        return (alpha @ self.rows.splines) * self.spline_scale, constant
 
     @property
     def width(self) -> int:
-        """Number of splines and gate features of an observation."""
-        return int(self._phi.shape[1] + self._z.shape[1])
+        """Number of features of an observation."""
+        rows = self._rows
+        parts = (rows.splines, rows.gates, rows.smooth)
+        return sum(part.shape[1] for part in parts)
 
     @property
     def splines(self) -> RidgeSplines:
@@ -281,20 +335,29 @@ class Surrogate:
 
     def _learn(self, points: FloatArray, active: BoolArray, y: FloatArray) -> None:
         full = self._learn_relevance(points, active, y)
-        best = np.inf
-        start, steps = self.prior, 6 if self._learnt else 15
+        start, steps = self.prior, LATER_STEPS if self._learnt else FIRST_STEPS
         self._learnt = True
+        features = self._coordinates.features(points, active)
+        scaled = features * self.smooth_scale
+        smooth, _ = matern(squared_distances(scaled, scaled))
+        best, chosen = np.inf, Parts(np.zeros((KINDS, 0, 0)), None, smooth)
         for power in POWERS:
-            relevance = full**power
-            design = _design(self.domain, self.seed, relevance)
+            design = _design(self.domain, self.seed, full**power)
             z = design.gates.features(points, active)
             similarity = z @ z.T if design.gates.count else None
-            prior, loss = learn_prior(
-                _grams(design, points), similarity, y, start, steps
-            )
+            parts = Parts(_grams(design, points), similarity, smooth)
+            prior, loss = learn_prior(parts, y, start, steps)
             if loss < best:
-                best = loss
-                self.prior, self.relevance, self._design = prior, relevance, design
+                best, chosen, self.prior = loss, parts, prior
+                self.relevance, self._design = full**power, design
+        self.prior, self._log_lengths = learn_lengths(
+            chosen,
+            features,
+            self._coordinates.group,
+            y,
+            (self.prior, self._log_lengths),
+            2 * steps,
+        )
 
     def _learn_output(
         self, points: FloatArray, active: BoolArray, values: FloatArray
@@ -303,8 +366,8 @@ class Surrogate:
         few = len(values) < WARP_FROM * self.domain.d
         if few or self.prior.noise > WARP_NOISE:
             return
-        phi, z = self._features(points, active)
-        covariance = self._covariance(phi, z, phi, z)
+        rows = self._rows_of(points, active)
+        covariance = self._covariance(rows, rows)
         covariance[np.diag_indices(len(values))] += self.prior.noise
         lower = _safe_cholesky(covariance, self.prior.noise)
         self._strength = choose_strength(values, lower)

@@ -3,9 +3,15 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from sklearn_mvrsm._acquisition import log_expected_improvement, minimise_spline
+from sklearn_mvrsm._acquisition import (
+    _log_h,
+    climb_expected_improvement,
+    log_expected_improvement,
+    minimise_spline,
+)
 from sklearn_mvrsm._basis import RidgeSplines, paper_basis, span_basis
 from sklearn_mvrsm._domain import Domain
+from sklearn_mvrsm._slice import Posterior
 
 MIXED = Domain((3, 2), ((-3, 3), (0, 5), (2, 2)), ((-1.0, 2.0), (0.0, 1e-2)))
 CATEGORIES = Domain((3, 2), (), ())
@@ -149,3 +155,59 @@ def test_more_iterations_do_not_make_it_worse():
             for steps in (1, 5, 50)
         ]
         assert values[2] <= values[0] + 1e-9
+
+
+# --- climbing expected improvement ------------------------------------------------
+
+
+def test_the_slope_of_the_improvement_equals_differences():
+    z = np.concatenate([np.linspace(-80.0, 8.0, 89), [-1.0, -50.0]]) + 0.003
+    h = 1e-6
+    difference = _log_h(z + h)[0] - _log_h(z - h)[0]
+    np.testing.assert_allclose(_log_h(z)[1], difference / (2.0 * h), rtol=1e-3)
+
+
+class Bowl:
+    """Value and deviation are known functions of the last two coordinates."""
+
+    best = np.array([0.5, 1.25])
+
+    def at(self, point):
+        away = point[-2:] - self.best
+
+        def pull_back(by_value, by_deviation):
+            gradient = np.zeros(len(point))
+            gradient[-2:] = by_value * 2.0 * away
+            gradient[-1] += 0.1 * by_deviation
+            return gradient
+
+        deviation = 0.5 + 0.1 * point[-1]
+        return Posterior(float(away @ away), float(deviation), pull_back)
+
+
+def score_at(point):
+    here = Bowl().at(point)
+    value, deviation = np.array([here.value]), np.array([here.deviation])
+    return log_expected_improvement(value, deviation, 0.0)[0]
+
+
+def test_the_top_of_the_improvement_is_found_and_its_height_is_told():
+    start = np.array([2.0, 0.0, 0.0, 5.0, 2.0, 0.0, 0.0])
+    box = np.full(7, -3.0), np.full(7, 3.0)
+    free = np.arange(7) >= 5
+    top, score = climb_expected_improvement(Bowl(), start, box, free, 50)
+    np.testing.assert_array_equal(top[:5], start[:5])
+    assert score == pytest.approx(score_at(top), rel=1e-9)
+    assert top[-2] == pytest.approx(0.5, abs=1e-3)
+    assert top[-1] > 1.25  # doubt grows upwards
+    for step in np.array([[0.0, 0.01], [0.0, -0.01], [0.01, 0.0], [-0.01, 0.0]]):
+        assert score_at(top + np.append(np.zeros(5), step)) < score
+
+
+def test_climbing_ends_at_the_walls_of_its_box_and_moves_what_is_free():
+    start = np.zeros(3)
+    box = np.full(3, -0.1), np.full(3, 0.2)
+    free = np.array([False, False, True])
+    top, score = climb_expected_improvement(Bowl(), start, box, free, 20)
+    np.testing.assert_allclose(top, [0.0, 0.0, 0.2])
+    assert score > score_at(start)

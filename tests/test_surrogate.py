@@ -5,6 +5,7 @@ import pytest
 
 from sklearn_mvrsm._domain import Domain
 from sklearn_mvrsm._evidence import KINDS, Prior
+from sklearn_mvrsm._smooth import Coordinates, matern
 from sklearn_mvrsm._surrogate import (
     CAPACITY,
     LEARN_FROM,
@@ -45,7 +46,7 @@ def objective(domain, points):
 
 def some_prior(seed=0):
     rng = np.random.default_rng(seed)
-    log = Prior.default().log + rng.normal(0.0, 0.5, KINDS + 5)
+    log = Prior.default().log + rng.normal(0.0, 0.5, KINDS + 6)
     log[-1] = np.log(1e-2)
     return Prior(log)
 
@@ -59,18 +60,32 @@ def fitted(domain, n=25, seed=0, prior=None):
     return surrogate, points, active
 
 
+def smooth_part(surrogate, points, active, other, other_active):
+    """The smooth covariance, from the lengths."""
+    features = Coordinates(surrogate.domain).features
+    w, others = features(points, active), features(other, other_active)
+    apart = (w[:, np.newaxis] - others) * surrogate.smooth_scale
+    return surrogate.prior.smooth * matern((apart**2).sum(axis=2))[0]
+
+
+def own_features(covariance):
+    """Features whose products are a covariance."""
+    values, vectors = np.linalg.eigh(covariance)
+    return vectors * np.sqrt(np.maximum(values, 0.0))
+
+
 def explicit_features(surrogate, points, active):
-    """Splines, gated splines, gates, and the local term's own features."""
+    """Splines, gated splines, gates, and the features of the local and smooth terms."""
     design, prior = surrogate._design, surrogate.prior
     gate, linear, local, sharpness = np.exp(prior.log[KINDS : KINDS + 4])
     phi = design.splines.features(points) * design.scale(prior)
+    smooth = own_features(smooth_part(surrogate, points, active, points, active))
     if not design.gates.count:
-        return phi
+        return np.hstack([phi, smooth])
     z = design.gates.features(points, active)
     gated = (phi[:, :, np.newaxis] * z[:, np.newaxis, :]).reshape(len(points), -1)
-    values, vectors = np.linalg.eigh(local * np.exp(sharpness * (z @ z.T - 1.0)))
-    own = vectors * np.sqrt(np.maximum(values, 0.0))
-    return np.hstack([phi, np.sqrt(gate) * gated, np.sqrt(linear) * z, own])
+    own = own_features(local * np.exp(sharpness * (z @ z.T - 1.0)))
+    return np.hstack([phi, np.sqrt(gate) * gated, np.sqrt(linear) * z, own, smooth])
 
 
 def kernel(surrogate, points, active):
@@ -167,15 +182,16 @@ def test_truncate_undoes_append(domain):
 
 
 @every_domain
-def test_a_section_is_the_surrogate_with_its_gates_held(domain):
-    surrogate, _, _ = fitted(domain)
+def test_a_section_is_the_surrogate_with_its_gates_held_less_its_smooth_part(domain):
+    surrogate, told, told_active = fitted(domain)
     rng = np.random.default_rng(2)
-    bases, actives = drawn(domain, 5, seed=3)
-    for base, active in zip(bases, actives, strict=True):
+    for base, active in zip(*drawn(domain, 5, seed=3), strict=True):
         weights, constant = surrogate.section(base, active)
         points = np.tile(base, (10, 1))
         points[:, domain.real] = domain.sample(rng, 10)[:, domain.real]
-        predicted = surrogate.predict(points, np.tile(active, (10, 1)))
+        actives = np.tile(active, (10, 1))
+        smooth = smooth_part(surrogate, points, actives, told, told_active)
+        predicted = surrogate.predict(points, actives) - smooth @ surrogate.alpha
         for point, value in zip(points, predicted, strict=True):
             here, _ = surrogate.splines.value_and_gradient(point, weights)
             assert here + constant == pytest.approx(value, abs=1e-8)
