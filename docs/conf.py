@@ -33,7 +33,7 @@ nitpicky = True
 # Names of other packages, and attributes that fit sets, have no page here; all other
 # names must resolve.
 nitpick_ignore_regex = [
-    (r"py:.*", r"(sklearn|scipy|numpy|optuna|matplotlib)\..*"),
+    (r"py:.*", r"(?!sklearn_mvrsm)[a-z]\w*\..*"),
     (r"py:obj", r"\w+_"),
 ]
 
