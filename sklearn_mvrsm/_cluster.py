@@ -1,13 +1,15 @@
-"""Other machines, as joblib or ray knows them: a place where functions can be run.
+"""Other machines, as dask, ray or joblib know them: where functions can be run.
 
-Functions are handed to the joblib backend that is in force, one by one, in the way in
-which ``joblib.Parallel`` does: it is the contract that every backend keeps. `Parallel`
-itself would only take a stream of tasks, which stands still while nothing waits in it
-and which a lost machine can stop for good; and ray's backend deals tasks out in turn,
-to busy machines too. Ray is therefore asked directly.
+The joblib backend in force says where that is. Functions are then handed over one by
+one. ``joblib.Parallel`` would only take a stream of them, which stands still while
+nothing waits in it, and which a lost machine can stop for good. Dask and ray are asked
+directly: joblib's backend for the one keeps errors to itself, that for the other deals
+functions out in turn, to busy machines too. Any other backend is given functions in the
+way in which `Parallel` does it, the contract that all of them keep.
 """
 
 import contextlib
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -67,12 +69,12 @@ def active_cluster(n_jobs: int | None) -> Cluster | None:
     wanted = default if n_jobs is None else n_jobs
     if is_local_backend(backend) or wanted == 1:
         return None
-    kind = RayCluster if _is_rays(backend) else BackendCluster
+    kinds: dict[str, Callable[[Any, int], Cluster]] = {
+        "DaskDistributedBackend": DaskCluster,
+        "RayBackend": RayCluster,
+    }
+    kind = kinds.get(type(backend).__name__, BackendCluster)
     return kind(backend, -1 if wanted is None else wanted)
-
-
-def _is_rays(backend: Any) -> bool:
-    return type(backend).__module__.split(".")[0] == "ray"
 
 
 def _n_slots(total: int, wanted: int) -> int:
@@ -83,7 +85,7 @@ def _n_slots(total: int, wanted: int) -> int:
 
 
 class BackendCluster:
-    """What a joblib backend reaches, dask's for one.
+    """What any joblib backend reaches.
 
     Parameters
     ----------
@@ -110,16 +112,13 @@ class BackendCluster:
             self._resources = stack.pop_all()
 
     def share(self, data: Any) -> Any:
-        """Return a view: dask scatters an array that it has not seen, and only once."""
-        return data[:]
+        """Return the data: they go with each function that needs them."""
+        return data
 
     def submit(
         self, fn: Callable[..., Any], args: tuple[Any, ...], on_done: OnDone
     ) -> None:
         """Run a function; ``on_done`` is called with its result, in any thread."""
-        client = getattr(self._backend, "client", None)  # dask's would say nothing
-        if client is not None and client.status in ("closing", "closed"):
-            raise ConnectionError("the client of the cluster is closed")
         submit_to_backend(
             self._backend,
             self._nested,
@@ -131,6 +130,66 @@ class BackendCluster:
     def close(self) -> None:
         """Let go of the backend; functions that still run are given up."""
         self._resources.close()
+
+
+class DaskCluster:
+    """A cluster of dask, asked through the client of the joblib backend.
+
+    Parameters
+    ----------
+    backend : DaskDistributedBackend
+        The one in force; its ``submit_kwargs`` hold here too.
+    n_jobs : int
+        As for `active_cluster`.
+    """
+
+    def __init__(self, backend: Any, n_jobs: int) -> None:
+        self._backend = backend
+        self._client = backend.client
+        self.n_slots = _n_slots(backend.effective_n_jobs(-1), n_jobs)
+        self._running: set[Any] = set()
+        self._resources = contextlib.ExitStack()
+
+    def open(self) -> None:
+        """Give up the slot of the caller, if it runs in a task of the cluster."""
+        self._resources.enter_context(self._backend.retrieval_context())
+
+    def share(self, data: Any) -> Any:
+        """Give an array to a process of the cluster, from which others take it."""
+        self._check()
+        return self._client.scatter(data, hash=False)
+
+    def submit(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], on_done: OnDone
+    ) -> None:
+        """Run a function; ``on_done`` is called with its result, in any thread."""
+        self._check()
+        options = {"pure": False, **self._backend.submit_kwargs}
+        future = self._client.submit(fn, *args, **options)
+        self._running.add(future)
+
+        def finish(future: Any) -> None:
+            self._running.discard(future)
+            try:
+                result = future.result()
+            except (
+                BaseException
+            ) as error:  # a cancelled one raises what is no Exception
+                result = Lost(error)
+            on_done(result)
+
+        future.add_done_callback(finish)
+
+    def close(self) -> None:
+        """Take back functions that have not begun, and forget those that run."""
+        with contextlib.suppress(Exception):  # the cluster may be gone
+            self._client.cancel(list(self._running), force=True)
+        self._running.clear()
+        self._resources.close()
+
+    def _check(self) -> None:
+        if self._client.status in ("closing", "closed"):
+            raise ConnectionError("the client of the cluster is closed")
 
 
 class RayCluster:
@@ -154,6 +213,7 @@ class RayCluster:
         cores = cluster_resources().get("CPU", 1)
         total = int(cores / (self._options["num_cpus"] or 1))
         self.n_slots = _n_slots(max(total, 1), n_jobs)
+        self._task_of = functools.cache(ray.remote)
         self._running: set[Any] = set()
 
     def open(self) -> None:
@@ -169,9 +229,7 @@ class RayCluster:
         self, fn: Callable[..., Any], args: tuple[Any, ...], on_done: OnDone
     ) -> None:
         """Run a function; ``on_done`` is called with its result, in any thread."""
-        import ray
-
-        task = ray.remote(fn).options(**self._options).remote(*args)
+        task = self._task_of(fn).options(**self._options).remote(*args)
         self._running.add(task)
 
         def finish(future: Any) -> None:

@@ -299,7 +299,10 @@ class RemotePool:
                 )
             if task.n_tries >= _MAX_TRIES:
                 return self._event(task, Died(reason), None, task.sent, now)
-            self._shared = self._cluster.share(self._data)
+            try:
+                self._shared = self._cluster.share(self._data)
+            except Exception as error:
+                raise RuntimeError(f"the cluster is gone: {reason}") from error
         task.needs_data = True
         with self._lock:
             self._queue.appendleft(task)

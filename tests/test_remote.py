@@ -148,6 +148,16 @@ def test_a_cluster_that_takes_nothing_is_an_error(path):
             collect(pool)
 
 
+def test_a_cluster_that_is_gone_is_an_error(path, monkeypatch):
+    cluster = MadeUp(disturb=lambda *_: GONE)
+    with pool_on(cluster, path) as pool:
+        pool.submit(0, double, 1)
+        monkeypatch.setattr(cluster, "share", [].pop)
+        with pytest.raises(RuntimeError, match="the cluster is gone") as caught:
+            collect(pool)
+    assert caught.value.__cause__ is not None
+
+
 def test_what_is_not_installed_there_is_said(path):
     missing = Lost(ModuleNotFoundError("No module named 'sklearn_mvrsm'"))
     with pool_on(MadeUp(disturb=lambda *_: missing), path) as pool:
