@@ -45,6 +45,8 @@ PARENTS = 5  # best points that candidates are grown from
 REFINEMENTS = 2  # rounds of smaller changes to the ten best candidates
 BOX = 1.0  # half of a climb's box, in widths of a coordinate step
 CLIMBS = 2  # candidates whose reals are optimised
+CLIMB_WORK = 1e7  # multiplications that one climb may cost
+SHORTEST_CLIMB = 5  # steps of a climb that are made whatever they cost
 WIDEST, WIDTH, NARROWEST = 0.4, 0.2, 0.0025  # of a coordinate step
 PREDICT_ROWS = 2000  # points predicted at a time, to bound the memory
 WORK = 2e7  # multiplications that scoring one batch of candidates may cost
@@ -311,12 +313,18 @@ class MvrsmMethod:
             low = np.maximum(domain.lower, start - reach)
             high = np.minimum(domain.upper, start + reach)
             top, score = climb_expected_improvement(
-                posterior, start, (low, high), free, ITERATIONS
+                posterior, start, (low, high), free, self._climb_iterations()
             )
             top = self.region.canonical(top)
             if score > highest and len(self._open(top[np.newaxis], seen)):
                 best, highest = top, score
         return np.asarray(best)
+
+    def _climb_iterations(self) -> int:
+        """Bound what a climb costs, however many observations there are."""
+        n, width = self.surrogate.n, self.surrogate.width
+        affordable = int(CLIMB_WORK / max(n * (n + width), 1))
+        return min(max(affordable, SHORTEST_CLIMB), ITERATIONS)
 
     def _open(self, points: FloatArray, seen: Set[bytes]) -> FloatArray:
         """Keep candidates that are neither known nor forbidden."""

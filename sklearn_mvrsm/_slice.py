@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_solve
+from scipy.linalg.lapack import dpotrs
 
 from sklearn_mvrsm._basis import RidgeSplines
 from sklearn_mvrsm._rows import Rows
@@ -63,7 +63,7 @@ class Slice:
     rows : Rows
         The observations.
     lower : ndarray of shape (n, n)
-        Cholesky factor of their covariance.
+        Cholesky factor of their covariance, in Fortran's order: it is not copied.
     alpha : ndarray of shape (n,)
     mean, amplitude : float
         ``mu``, and the factor of every variance.
@@ -101,7 +101,7 @@ class Slice:
         smooth, slope = matern(((self.rows.smooth - w) ** 2).sum(axis=1))
         (factor, added), own = self.gates, self.own_gates
         k = (self.rows.splines @ phi) * factor + added + self.smooth * smooth
-        beta = cho_solve((self.lower, True), k, check_finite=False)
+        beta, _ = dpotrs(self.lower, k, lower=1)
         raw = float(phi @ phi) * own[0] + own[1] + self.smooth - float(k @ beta)
         deviation = float(np.sqrt(max(raw, SMALLEST_VARIANCE) * self.amplitude))
 

@@ -267,7 +267,7 @@ class Surrogate:
             self.prior.smooth,
             active,
             self.rows,
-            self.factor,
+            np.asfortranarray(self.factor),
             self.alpha,
             self.mean,
             self.amplitude,

@@ -9,8 +9,10 @@ from sklearn_mvrsm._history import History
 from sklearn_mvrsm._mvrsm import (
     COORDINATE,
     FLOOR,
+    ITERATIONS,
     MODEL,
     NARROWEST,
+    SHORTEST_CLIMB,
     WIDEST,
     MvrsmMethod,
     _memorable,
@@ -443,3 +445,56 @@ def test_what_is_novel_is_new_and_there_once():
     assert sorted(novel.tolist()) == [[0.0, 0.0], [0.0, 1.0], [1.0, 2.0]]
     assert _novel(points, {row.tobytes() for row in points}).shape == (0, 2)
     assert _novel(points[:0], set()).shape == (0, 2)
+
+
+# --- climbs -----------------------------------------------------------------------
+
+
+def test_a_climb_moves_reals_within_the_width_of_a_step_and_nothing_else(monkeypatch):
+    params = {"c": list("abc"), "k": Integer(0, 9), "x": Real(0, 1), "y": Real(0, 8)}
+    bench = Bench(params)
+    bench.tell_random(40)
+    bench.ask()
+    region, method = bench.region, bench.method
+    start = region.canonical(region.domain.sample(np.random.default_rng(5)))
+    score = method._score(start[np.newaxis])
+    top = method._climb(start[np.newaxis], score, set())
+    split = region.domain.d - region.domain.n_real
+    np.testing.assert_array_equal(top[:split], start[:split])
+    moved = np.abs(top - start)[split:] / region.domain.span[split:]
+    assert 0.0 < moved.max() <= method._width + 1e-12
+    assert method._score(top[np.newaxis])[0] > score[0]
+
+
+def test_a_climb_that_ends_on_a_known_point_leaves_the_candidate():
+    bench = Bench({"x": Real(0.0, 1.0)})
+    bench.tell_random(20)
+    bench.ask()
+    region, method = bench.region, bench.method
+    start = region.domain.sample(np.random.default_rng(6))
+    score = method._score(start[np.newaxis])
+    top = method._climb(start[np.newaxis], score, set())
+    assert not np.array_equal(top, start)
+    again = method._climb(start[np.newaxis], score, {top.tobytes()})
+    np.testing.assert_array_equal(again, start)
+
+
+def test_the_best_candidate_wins_where_there_are_no_reals():
+    bench = Bench({"c": list("abc"), "k": Integer(0, 9)})
+    bench.tell_random(20)
+    bench.ask()
+    points = bench.region.domain.sample(np.random.default_rng(7), 5)
+    scores = np.array([0.0, 2.0, 1.0, -1.0, 1.5])
+    np.testing.assert_array_equal(bench.method._climb(points, scores, set()), points[1])
+
+
+def test_climbs_are_shorter_where_a_step_costs_more():
+    bench = Bench({"x": Real(0.0, 1.0)})
+    bench.tell_random(20)
+    bench.ask()
+    lengths = []
+    for n in (20, 1000, 10**6):
+        bench.method.surrogate.n = n
+        lengths.append(bench.method._climb_iterations())
+    assert lengths[0] == ITERATIONS
+    assert lengths[0] > lengths[1] > lengths[2] == SHORTEST_CLIMB
