@@ -285,18 +285,18 @@ class RemotePool:
         if isinstance(result, Report) and not task.needs_data:
             task.n_tries = 0  # its data were not there
         else:
-            reason = _reason(result)
+            reason, error = _reason(result)
             self._n_losses += 1
-            if isinstance(result, Lost) and isinstance(result.error, ImportError):
+            if _is_import_error(error):
                 raise RuntimeError(
-                    f"the processes of the cluster cannot import what they need: "
-                    f"{reason}; the same packages have to be installed there"
-                ) from result.error
+                    f"the cluster cannot import what it needs ({reason}); the same "
+                    "packages have to be installed there"
+                ) from error
             if self._n_losses > _MAX_TRIES * self.n_workers:  # no result in between
                 raise RuntimeError(
                     f"the cluster has lost {self._n_losses} fits in a row; of the last "
                     f"one it says: {reason}"
-                )
+                ) from error
             if task.n_tries >= _MAX_TRIES:
                 return self._event(task, Died(reason), None, task.sent, now)
             try:
@@ -336,9 +336,16 @@ def _decoded(outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _reason(result: Report | Lost) -> str:
+def _reason(result: Report | Lost) -> tuple[str, BaseException | None]:
     """Say why there is no outcome."""
     if isinstance(result, Lost):
         error = result.error
-        return f"the fit was lost with its machine ({type(error).__name__}: {error})"
-    return f"the connection with {result.place} broke"
+        return f"the fit was lost: {type(error).__name__}: {error}", error
+    return f"the connection with {result.place} broke", None
+
+
+def _is_import_error(error: BaseException | None) -> bool:
+    """Whether an exception, or one that it was raised from, is about an import."""
+    while error is not None and not isinstance(error, ImportError):
+        error = error.__cause__
+    return error is not None

@@ -89,7 +89,8 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # untype
     random_state : int, RandomState or None, default=None
         Seed of the proposals.
     n_jobs : int, default=None
-        Number of fits at a time; candidates and folds share the slots.
+        Number of fits at a time; candidates and folds share the slots. Under a joblib
+        backend of dask or ray they run there, None taking all of its cores.
     n_pending : int, default=2
         Number of candidates in flight. Proposal k is made from exactly the results of
         the first ``k - n_pending`` candidates, whatever ``n_jobs`` and the timing; 1

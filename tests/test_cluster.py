@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from joblib import parallel_config
-from test_sklearn_compat import NoMachine
+from made_up import NoMachine
 
 from sklearn_mvrsm._cluster import (
     BackendCluster,

@@ -158,8 +158,13 @@ def test_a_cluster_that_is_gone_is_an_error(path, monkeypatch):
     assert caught.value.__cause__ is not None
 
 
-def test_what_is_not_installed_there_is_said(path):
-    missing = Lost(ModuleNotFoundError("No module named 'sklearn_mvrsm'"))
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_what_is_not_installed_there_is_said(path, wrapped):
+    error = cause = ModuleNotFoundError("No module named 'sklearn_mvrsm'")
+    if wrapped:  # as dask's scheduler does
+        error = RuntimeError("sklearn_mvrsm: different environments")
+        error.__cause__ = cause
+    missing = Lost(error)
     with pool_on(MadeUp(disturb=lambda *_: missing), path) as pool:
         pool.submit(0, double, 1)
         with pytest.raises(RuntimeError, match=r"sklearn_mvrsm.*installed there"):

@@ -7,7 +7,6 @@ the package fails for a reason that is harder to read.
 import inspect
 import numbers
 import pickle
-from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ import sklearn
 from joblib import Parallel, delayed, parallel_config
 from joblib import parallel as joblib_parallel
 from joblib.externals import loky
+from made_up import NoMachine
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
@@ -170,38 +170,6 @@ def test_recycling_of_workers_can_be_forbidden(monkeypatch):
     assert compat.process_executor is loky.process_executor
     compat.forbid_recycling()
     assert loky.process_executor._USE_PSUTIL is False
-
-
-class NoMachine(joblib_parallel.ParallelBackendBase):
-    """A backend of somebody's, which runs calls where they are handed over."""
-
-    supports_retrieve_callback = True
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.calls = []
-
-    def effective_n_jobs(self, n_jobs):
-        return 2
-
-    def submit(self, func, callback=None):
-        future = Future()
-        try:
-            future.set_result(func())
-        except ZeroDivisionError as error:  # as dask does: the callback hears nothing
-            future.set_exception(error)
-        else:
-            callback(future.result())
-        self.calls.append(func)
-        return future
-
-    apply_async = submit  # its name before joblib 1.5
-
-    def retrieve_result_callback(self, out):
-        return out
-
-    def get_nested_backend(self):
-        return joblib_parallel.SequentialBackend(nesting_level=1), None
 
 
 class Older(NoMachine):
