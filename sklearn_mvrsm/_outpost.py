@@ -127,11 +127,12 @@ _registry = threading.Lock()
 def _outpost(mission: Mission, data: Any) -> "Outpost":
     """Find the outpost of a search in this process, or make it."""
     with _registry:
-        if mission.key not in _outposts:
+        found = _outposts.get(mission.key)
+        if found is None or found.has_ended:
             if data is None:
                 raise _NobodyHereError
-            _outposts[mission.key] = Outpost(mission, data)
-        return _outposts[mission.key]
+            found = _outposts[mission.key] = Outpost(mission, data)
+        return found
 
 
 class Outpost:
@@ -156,6 +157,8 @@ class Outpost:
         self._last_used = time.monotonic()
         self._unwanted: set[int] = set()
         self._ended = threading.Event()
+        self._closing = threading.Lock()
+        self._is_closed = False
         threading.Thread(target=self._watch, name="outpost", daemon=True).start()
 
     def run(self, serial: int, blob: bytes, timeout: float | None) -> Report:
@@ -172,17 +175,25 @@ class Outpost:
             outcome = replace(outcome, exception=None)
         return Report(place, outcome, event.finished - event.started)
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is closed, or about to be."""
+        return self._ended.is_set()
+
     def close(self) -> None:
-        """Kill the children, and remove the data."""
-        with _registry:
-            if _outposts.pop(self._mission.key, None) is None:
-                return  # somebody else does it
+        """Kill the children, and remove the data; return when that is done."""
         with self._lock:
             self._ended.set()
             idle, self._idle = self._idle, []
         for _, pool in idle:
             pool.close()
-        self._file.__exit__()
+        with self._closing:
+            if not self._is_closed:
+                self._file.__exit__()
+            self._is_closed = True
+        with _registry:
+            if _outposts.get(self._mission.key) is self:
+                del _outposts[self._mission.key]
 
     @contextlib.contextmanager
     def _child(self) -> Iterator[tuple[int, WorkerPool]]:

@@ -73,6 +73,8 @@ __all__ = [
     "unregister_folder",
 ]
 
+_allowing = threading.Lock()
+
 
 def named_scorers(scorer: Any) -> dict[str, Any] | None:
     """Scorers by the name of their metric.
@@ -253,14 +255,16 @@ def children_allowed() -> Iterator[None]:
     """Let a daemonic process of multiprocessing (a dask worker, say) start processes.
 
     The rule against it protects from orphans; ours end themselves with their parent.
+    One thread at a time, or the first to end would forbid it to the others.
     """
     config = multiprocessing.current_process()._config  # type: ignore[attr-defined]
-    daemon = config.pop("daemon", None)
-    try:
-        yield
-    finally:
-        if daemon is not None:
-            config["daemon"] = daemon
+    with _allowing:
+        daemon = config.pop("daemon", None)
+        try:
+            yield
+        finally:
+            if daemon is not None:
+                config["daemon"] = daemon
 
 
 def is_local_backend(backend: Any) -> bool:

@@ -142,6 +142,20 @@ def test_the_end_of_a_search_ends_its_outposts(data):
     assert outpost._idle == []
     with pytest.raises(_outpost._NobodyHereError):
         outpost.run(2, b"", None)
+    outpost.close()
+
+
+def test_an_outpost_that_closes_is_replaced(data, mission, monkeypatch):
+    run(mission, 40, pid, data=data)
+    old = _outpost._outposts["shared"]
+    monkeypatch.setattr(old._file, "_remove", lambda: None)  # does not come to an end
+    old._ended.set()
+    assert run(mission, 41, pid).outcome is None
+    assert isinstance(run(mission, 42, pid, data=data).outcome, Returned)
+    assert _outpost._outposts["shared"] is not old
+    monkeypatch.undo()
+    old.close()
+    assert "shared" in _outpost._outposts
 
 
 def path_of(path):

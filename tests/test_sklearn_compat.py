@@ -7,6 +7,9 @@ the package fails for a reason that is harder to read.
 import inspect
 import numbers
 import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -240,6 +243,22 @@ def test_backends_of_one_machine_are_told_from_others():
             assert compat.is_local_backend(joblib_parallel.get_active_backend()[0])
     assert compat.is_local_backend(joblib_parallel.get_active_backend()[0])
     assert not compat.is_local_backend(NoMachine())
+
+
+def test_threads_take_turns_at_being_allowed_children(monkeypatch):
+    config = {"daemon": True}
+    process = SimpleNamespace(_config=config)
+    monkeypatch.setattr(compat.multiprocessing, "current_process", lambda: process)
+
+    def is_forbidden_after(seconds):
+        with compat.children_allowed():
+            time.sleep(seconds)
+            return "daemon" in config
+
+    with ThreadPoolExecutor(4) as executor:
+        found = list(executor.map(is_forbidden_after, [0.05, 0.2, 0.0, 0.1]))
+    assert found == [False] * 4
+    assert config == {"daemon": True}
 
 
 @pytest.mark.skipif(HAS_CALLBACKS, reason="scikit-learn >= 1.9 has callbacks")
