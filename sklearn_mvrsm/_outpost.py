@@ -29,6 +29,9 @@ from sklearn_mvrsm._workers import WorkerPool
 IDLE_SECONDS = 60.0
 """After so long without a task an outpost that has no line to its search closes."""
 
+_FAREWELL_SECONDS = 5.0
+"""How long the end of an outpost waits for that of the tasks that run."""
+
 _GLANCE = 0.1
 """Seconds between looks at whether a running task is still wanted."""
 
@@ -187,6 +190,9 @@ class Outpost:
             idle, self._idle = self._idle, []
         for _, pool in idle:
             pool.close()
+        end = time.monotonic() + _FAREWELL_SECONDS
+        while self._n_busy and time.monotonic() < end:  # they close their own
+            time.sleep(0.02)
         with self._closing:
             if not self._is_closed:
                 self._file.__exit__()
@@ -211,13 +217,14 @@ class Outpost:
             well = True
         finally:
             with self._lock:
-                self._n_busy -= 1
-                self._last_used = time.monotonic()
                 well = well and not self._ended.is_set()
                 if well and pool is not None:
                     self._idle.append((slot, pool))
             if not well and pool is not None:
                 pool.close()
+            with self._lock:
+                self._n_busy -= 1
+                self._last_used = time.monotonic()
 
     def _new_pool(self) -> WorkerPool:
         return WorkerPool(
@@ -242,10 +249,10 @@ class Outpost:
 
     def _watch(self) -> None:
         """Close when the search is over, or seems to be."""
-        if not hold(self._mission.number, self._unwanted.add):
+        if not hold(self._mission.number, self._unwanted.add, self.close):
             while not self._ended.wait(1.0):
                 self._end_if_forgotten()
-        self.close()
+            self.close()
 
     def _end_if_forgotten(self) -> None:
         with self._lock:

@@ -37,6 +37,7 @@ _MAX_TRIES = 2
 
 _MAX_PAUSE = 1.0
 _FAREWELL_SECONDS = 5.0
+"""How long the end of a pool waits for the cluster to be tidied up."""
 
 
 @dataclass(eq=False)
@@ -209,8 +210,8 @@ class RemotePool:
         with self._lock:
             self._queue.clear()
         n_held = self._tether.n_held
-        self._tether.close()
         end = time.monotonic() + _FAREWELL_SECONDS
+        self._tether.close(_FAREWELL_SECONDS)
         while n_held and self._n_unanswered() and time.monotonic() < end:
             time.sleep(0.02)
         self._open.clear()

@@ -11,6 +11,7 @@ import hmac
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -64,8 +65,9 @@ class Tether:
                 with contextlib.suppress(OSError):
                     line.sendall(b"%d\n" % serial)
 
-    def close(self) -> None:
-        """Say that the search is over."""
+    def close(self, seconds: float = 0.0) -> None:
+        """Say that the search is over, and wait so long for the far ends to be done."""
+        end = time.monotonic() + seconds
         self._closed = True
         with contextlib.suppress(OSError):  # wakes the thread
             port = self.number.port
@@ -74,7 +76,12 @@ class Tether:
         self._listener.close()
         with self._lock:
             for line in self._lines:
-                line.close()
+                with contextlib.suppress(OSError):
+                    line.shutdown(socket.SHUT_WR)
+            for line in self._lines:
+                with contextlib.suppress(OSError), line:
+                    line.settimeout(max(end - time.monotonic(), 0.0))
+                    line.recv(1)  # ends with the line
             self._lines.clear()
 
     def _answer(self) -> None:
@@ -103,7 +110,9 @@ class Tether:
         return True
 
 
-def hold(number: Number, on_cancel: Callable[[int], None]) -> bool:
+def hold(
+    number: Number, on_cancel: Callable[[int], None], on_end: Callable[[], None]
+) -> bool:
     """Hold the line at the far end until the search is over.
 
     Parameters
@@ -112,6 +121,8 @@ def hold(number: Number, on_cancel: Callable[[int], None]) -> bool:
         Where to call.
     on_cancel : callable
         Called with the number of a task that is not wanted any more.
+    on_end : callable
+        Called when the search is over, which may wait for its end.
 
     Returns
     -------
@@ -121,9 +132,11 @@ def hold(number: Number, on_cancel: Callable[[int], None]) -> bool:
     line = _call(number)
     if line is None:
         return False
-    with line, contextlib.suppress(OSError), line.makefile("rb") as orders:
-        for order in orders:
-            on_cancel(int(order))
+    with line:
+        with contextlib.suppress(OSError), line.makefile("rb") as orders:
+            for order in orders:
+                on_cancel(int(order))
+        on_end()
     return True
 
 

@@ -163,7 +163,7 @@ def test_a_search_finds_what_it_finds_on_one_machine(cluster):
     assert {"ok", "error", "out_of_memory"} == set(there.cv_results_["status"])
     log = there.fit_log_
     ran = log["slot"] >= 0
-    assert set(log["slot"][ran]) == {0, 1}
+    assert set(log["slot"][ran]) <= {0, 1}
     assert (log["start"][ran] >= 0.0).all()
     assert (log["start"][ran] <= log["finish"][ran]).all()
 

@@ -17,7 +17,9 @@ def held(number):
     """Hold the line in a thread; give what comes over it, and the thread."""
     heard = []
     kept = []
-    thread = threading.Thread(target=lambda: kept.append(hold(number, heard.append)))
+    thread = threading.Thread(
+        target=lambda: kept.append(hold(number, heard.append, lambda: None))
+    )
     thread.start()
     yield heard, kept
     thread.join(PATIENCE)
@@ -77,17 +79,17 @@ def test_a_silent_stranger_is_not_waited_for_long(monkeypatch):
 def test_a_search_that_cannot_be_reached_is_done_without():
     tether = Tether()
     tether.close()
-    assert not hold(tether.number, print)
+    assert not hold(tether.number, print, print)
 
 
 def test_who_answers_must_know_the_token(monkeypatch):
     # Another program may use the port on another machine.
     monkeypatch.setattr(_tether, "_HANDSHAKE_SECONDS", 0.2)
     tether = Tether()
-    assert not hold(replace(tether.number, token="y" * 32), print)
+    assert not hold(replace(tether.number, token="y" * 32), print, print)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-        assert not hold(replace(tether.number, port=port), print)
+        assert not hold(replace(tether.number, port=port), print, print)
     tether.close()
 
 
@@ -97,4 +99,23 @@ def test_other_machines_use_the_addresses_of_this_one():
     with held(number):
         until(lambda: tether.n_held == 1)
         tether.close()
-    assert not hold(replace(number, addresses=()), print)
+    assert not hold(replace(number, addresses=()), print, print)
+
+
+@pytest.mark.parametrize(("patience", "is_done"), [(PATIENCE, True), (0.05, False)])
+def test_the_end_waits_for_far_ends_to_be_done(patience, is_done):
+    tether = Tether()
+    done = []
+
+    def tidy_up():
+        time.sleep(0.5)
+        done.append(True)
+
+    thread = threading.Thread(target=hold, args=(tether.number, print, tidy_up))
+    thread.start()
+    until(lambda: tether.n_held == 1)
+    start = time.monotonic()
+    tether.close(patience)
+    assert time.monotonic() - start < PATIENCE
+    assert bool(done) == is_done
+    thread.join(PATIENCE)
