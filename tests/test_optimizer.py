@@ -906,3 +906,21 @@ def test_an_optimum_on_the_edge_of_what_is_allowed_is_found():
         for method in ("random", "mvrsm")
     )
     assert ours < 0.2 * random
+
+
+@pytest.mark.parametrize("best", [0.25, 0.48, 0.9], ids=["far", "near", "inside"])
+def test_a_region_that_fails_is_avoided(best):
+    """Half of the box fails; the optimum is far from there, near, or inside."""
+    space = {"x": Real(0, 1), "y": Real(0, 1), "k": Integer(0, 9), "c": list("abc")}
+    failed = []
+    for seed in range(2):
+        optimizer = MVRSMOptimizer(space, n_initial_points=10, random_state=seed)
+        for _ in range(48):
+            params = optimizer.ask()
+            failed.append(params["x"] > 0.5)
+            value = (params["x"] - best) ** 2 + (params["y"] - 0.7) ** 2
+            value += 0.01 * (params["k"] - 3) ** 2 + 0.1 * (params["c"] != "b")
+            optimizer.tell(params, np.nan if failed[-1] else value)
+    quarters = np.reshape(failed, (2, 4, 12)).mean(axis=(0, 2))
+    assert quarters[0] > 0.2
+    assert quarters[-1] < 0.6 * quarters[0]
