@@ -1,4 +1,4 @@
-"""What the data says about the prior: type-II maximum likelihood.
+"""What the data says about the prior: type-II likelihood, tempered by beliefs.
 
 A few steps of L-BFGS on the marginal likelihood of the observations under a Gaussian
 prior on the weights ``c`` (MacKay, Neural Computation 4(3), 1992; Rasmussen and

@@ -245,7 +245,7 @@ class Surrogate:
         return self.mean + cross @ self.alpha, deviation
 
     def slice(self, point: FloatArray, active: BoolArray) -> Slice:
-        """Return the posterior along the integers and reals, with the gates held.
+        """Return the posterior along the reals, with the gates held.
 
         Parameters
         ----------

@@ -30,7 +30,8 @@ def test_a_simulated_search_of_one_slot_never_waits():
 
 
 def test_a_real_search_has_a_share_of_slot_time_in_fits():
-    assert 0.0 < slots.measured_share(0.005, n_iter=3) <= 1.0
+    share = slots.measured_share(0.2, n_iter=4)
+    assert 0.3 < share <= 1.0  # less on a busy machine than what the docs tell
 
 
 def test_with_one_pending_the_optimiser_is_told_at_once():
@@ -81,11 +82,11 @@ def test_a_slot_is_back_after_the_deadline_of_a_stuck_fit():
 def test_workers_map_the_table_and_do_not_hold_it():
     pytest.importorskip("psutil")
     held = costs.memory(n_samples=400_000)  # 80 MB
-    assert len(held["workers, resident"]) == len(held["workers, their own"]) >= 2
+    assert 1 <= len(held["workers, resident"]) <= 2
     for resident, own in zip(
         held["workers, resident"], held["workers, their own"], strict=True
     ):
-        assert own < resident
+        assert own < resident - 70.0
 
 
 def test_the_costs_are_printed_with_a_line_for_each_case(monkeypatch, capsys):
