@@ -44,6 +44,7 @@ class Tether:
     def __init__(self) -> None:
         self._listener = socket.create_server(("", 0), backlog=128)
         self._lines: list[socket.socket] = []
+        self._cancelled: list[int] = []
         self._lock = threading.Lock()
         self._closed = False
         port = self._listener.getsockname()[1]
@@ -59,11 +60,10 @@ class Tether:
             return len(self._lines)
 
     def cancel(self, serial: int) -> None:
-        """Say that a task is not wanted any more."""
+        """Say that a task is not wanted any more, also to who calls later."""
         with self._lock:
-            for line in self._lines:
-                with contextlib.suppress(OSError):
-                    line.sendall(b"%d\n" % serial)
+            self._cancelled.append(serial)
+            self._lines = [line for line in self._lines if _tell(line, [serial])]
 
     def close(self, seconds: float = 0.0) -> None:
         """Say that the search is over, and wait so long for the far ends to be done."""
@@ -90,11 +90,12 @@ class Tether:
                 line, _ = self._listener.accept()
             except OSError:
                 return
-            if not self._closed and self._is_one_of_us(line):
-                with self._lock:
+            is_one_of_us = not self._closed and self._is_one_of_us(line)
+            with self._lock:
+                if not is_one_of_us or self._closed:
+                    line.close()
+                elif _tell(line, self._cancelled):
                     self._lines.append(line)
-            else:
-                line.close()
 
     def _is_one_of_us(self, line: socket.socket) -> bool:
         token = self.number.token.encode()
@@ -135,7 +136,8 @@ def hold(
     with line:
         with contextlib.suppress(OSError), line.makefile("rb") as orders:
             for order in orders:
-                on_cancel(int(order))
+                if order.endswith(b"\n"):  # else the line broke within it
+                    on_cancel(int(order))
         on_end()
     return True
 
@@ -161,6 +163,16 @@ def _call(number: Number) -> socket.socket | None:
             pass
         line.close()
     return None
+
+
+def _tell(line: socket.socket, serials: list[int]) -> bool:
+    """Send numbers of tasks; close the line, and return False, if that fails."""
+    try:
+        line.sendall(b"".join(b"%d\n" % serial for serial in serials))
+    except OSError:
+        line.close()
+        return False
+    return True
 
 
 def _receive(line: socket.socket, n: int) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sklearn_mvrsm import _tether
-from sklearn_mvrsm._tether import Tether, hold
+from sklearn_mvrsm._tether import Number, Tether, hold
 
 PATIENCE = 10.0
 
@@ -45,6 +45,28 @@ def test_what_is_not_wanted_is_heard_by_all_and_so_is_the_end():
     assert tether.n_held == 0
 
 
+def test_who_calls_late_hears_what_is_not_wanted():
+    tether = Tether()
+    tether.cancel(7)
+    tether.cancel(8)
+    with held(tether.number) as (heard, _):
+        until(lambda: tether.n_held == 1)
+        tether.cancel(9)
+        until(lambda: heard == [7, 8, 9])
+        tether.close()
+
+
+def test_a_number_that_broke_off_is_not_heard():
+    with socket.create_server(("127.0.0.1", 0)) as search:
+        number = Number("another", ("127.0.0.1",), search.getsockname()[1], "x" * 32)
+        with held(number) as (heard, kept):
+            line, _ = search.accept()
+            with line:
+                line.sendall(line.recv(32, socket.MSG_WAITALL) + b"12\n34")
+            until(lambda: kept == [True])
+    assert heard == [12]
+
+
 def test_a_far_end_that_left_is_no_trouble():
     tether = Tether()
     number = tether.number
@@ -52,8 +74,32 @@ def test_a_far_end_that_left_is_no_trouble():
     line.sendall(number.token.encode())
     until(lambda: tether.n_held == 1)
     line.close()
-    for serial in range(3):
-        tether.cancel(serial)
+
+    def is_forgotten():
+        tether.cancel(3)
+        return tether.n_held == 0
+
+    until(is_forgotten)
+    tether.close()
+
+
+def test_who_calls_at_the_end_is_sent_away(monkeypatch):
+    # The end comes between the greeting and the line.
+    tether = Tether()
+    greeting = threading.Event()
+    ending = threading.Event()
+
+    def greet_slowly(self, line):
+        greeting.set()
+        return ending.wait(PATIENCE)
+
+    monkeypatch.setattr(Tether, "_is_one_of_us", greet_slowly)
+    with socket.create_connection(("127.0.0.1", tether.number.port)) as line:
+        assert greeting.wait(PATIENCE)
+        tether._closed = True
+        ending.set()
+        assert line.recv(1) == b""
+    assert tether.n_held == 0
     tether.close()
 
 
@@ -106,9 +152,10 @@ def test_other_machines_use_the_addresses_of_this_one():
 def test_the_end_waits_for_far_ends_to_be_done(patience, is_done):
     tether = Tether()
     done = []
+    asserted = threading.Event()
 
     def tidy_up():
-        time.sleep(0.5)
+        asserted.wait(0.5 if is_done else PATIENCE)
         done.append(True)
 
     thread = threading.Thread(target=hold, args=(tether.number, print, tidy_up))
@@ -118,4 +165,5 @@ def test_the_end_waits_for_far_ends_to_be_done(patience, is_done):
     tether.close(patience)
     assert time.monotonic() - start < PATIENCE
     assert bool(done) == is_done
+    asserted.set()
     thread.join(PATIENCE)
