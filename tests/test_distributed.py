@@ -40,6 +40,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:One or more of the test scores"),
     # What others leave open at the end of their process is theirs.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    # dask says so where the disk is busy
+    pytest.mark.filterwarnings("ignore:Creating scratch directories"),
 ]
 
 
@@ -91,10 +93,12 @@ def cluster(request, tmp_path_factory):
 
 def children():
     """Find the processes that fit, on the cluster and here."""
-    found = psutil.Process().children(recursive=True)
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return [p for p in found if "popen_loky_posix" in " ".join(p.cmdline())]
-    return children()
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # gone, or a zombie
+            if "popen_loky_posix" in " ".join(process.cmdline()):
+                found.append(process)
+    return found
 
 
 def folders():
@@ -102,7 +106,7 @@ def folders():
 
 
 @contextlib.contextmanager
-def nothing_left(seconds=5.0):
+def nothing_left(seconds=20.0):
     """Hold a block to leaving no process and no file."""
     before = {*children(), *folders()}
     yield
@@ -196,7 +200,7 @@ def test_a_broken_fit_costs_itself_only(shared):
     ]
     assert [s.killed for s in scores] == [1, 0, 1, 0, 1, 0, 0]
     late, well = scores[:2]
-    assert 1.0 <= late.fit_time < 2.0
+    assert 1.0 <= late.fit_time < 1.0 + PATIENCE
     assert "its limit is 1.0 s" in late.error
     assert "SIGSEGV" in scores[2].error
     assert "Unable to allocate" in scores[5].error
@@ -250,6 +254,7 @@ def test_an_interrupt_keeps_what_has_finished(cluster, tmp_path):
         n_iter=2,
         n_initial_points=2,
         n_pending=1,
+        timeout=120,
     )
 
     def interrupt():
@@ -290,9 +295,9 @@ with Client(sys.argv[1]), parallel_config("dask"):
 def test_nothing_outlives_a_search_that_is_killed(cluster, tmp_path):
     if cluster is None:
         pytest.skip("ray itself ends the processes of a program that is killed")
-    script = subprocess.Popen([sys.executable, "-c", KILLED, cluster, str(tmp_path)])
-    noted(tmp_path)
-    script.kill()
-    script.wait()
-    with nothing_left():
-        pass
+    command = [sys.executable, "-c", KILLED, cluster, str(tmp_path)]
+    with nothing_left(), subprocess.Popen(command) as script:
+        try:
+            noted(tmp_path)
+        finally:
+            script.kill()
