@@ -4,7 +4,6 @@ import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -66,7 +65,7 @@ def test_a_task_runs_in_a_child_that_stays(mission, data):
     assert child_of(first) == child_of(again) != os.getpid()
     assert first.place == again.place
     assert first.place.endswith(f":{os.getpid()}:0")
-    assert 0.0 < again.elapsed < 5.0
+    assert again.elapsed > 0.0
 
 
 def test_a_task_finds_the_data(mission, data):
@@ -91,12 +90,20 @@ def test_a_fault_costs_the_child_only(mission, data):
     assert isinstance(run(mission, 7, pid).outcome, Returned)
 
 
-def test_tasks_at_a_time_have_a_child_each(mission, data):
+def meet(path, folder):
+    """Note this process; wait for another one to do so too."""
+    open(os.path.join(folder, str(os.getpid())), "w").close()
+    until(lambda: len(os.listdir(folder)) == 2)
+    return os.getpid()
+
+
+def test_tasks_at_a_time_have_a_child_each(mission, data, tmp_path):
     # As in a process of dask's with several threads.
     run(mission, 10, pid, data=data)
     with ThreadPoolExecutor(2) as executor:
-        napper = partial(run, mission, fn=lambda path: time.sleep(0.5) or os.getpid())
-        reports = list(executor.map(lambda k: napper(serial=k), (11, 12)))
+        folder = str(tmp_path)
+        reports = executor.map(lambda k: run(mission, k, meet, folder), (11, 12))
+        reports = list(reports)
     assert len({child_of(report) for report in reports}) == 2
     assert len({report.place for report in reports}) == 2
 

@@ -49,6 +49,11 @@ def fail(path):
     raise ArithmeticError("no")
 
 
+def wait_for(gate):
+    """Have tasks begin when ``gate`` is set."""
+    return lambda *_: None if gate.wait(PATIENCE) else GONE
+
+
 def test_tasks_give_what_they_would_here(path):
     cluster = MadeUp()
     before = time.monotonic()
@@ -213,15 +218,17 @@ def test_after_a_failure_the_caller_may_drop_what_waits(path):
 
 def test_a_cancelled_task_gives_no_event(path, monkeypatch):
     cancelled = []
-    cluster = MadeUp(1)
+    gate = threading.Event()
+    cluster = MadeUp(1, wait_for(gate))
     with pool_on(cluster, path) as pool:
         monkeypatch.setattr(pool._tether, "cancel", cancelled.append)
-        pool.submit("runs", nap, 0.1)
-        pool.submit("waits", nap, 0.1)
+        pool.submit("runs", double, 1)
+        pool.submit("waits", double, 1)
         pool.submit("next", double, 1)
         assert not pool.cancel("runs")
         assert pool.cancel("waits")
         assert not pool.cancel("unknown")
+        gate.set()
         assert list(collect(pool)) == ["next"]
     assert cancelled == [0]
 
@@ -243,20 +250,28 @@ def test_a_refused_task_may_be_cancelled(path):
 
 def test_waiting_can_be_limited(path, monkeypatch):
     monkeypatch.setattr(_remote, "_MAX_PAUSE", 0.02)
-    with pool_on(MadeUp(), path) as pool:
-        pool.submit(0, nap, 0.2)
+    gate = threading.Event()
+    with pool_on(MadeUp(disturb=wait_for(gate)), path) as pool:
+        pool.submit(0, double, 1)
         assert pool.next_event(0.05) is None
         assert pool.next_event(0.0) is None
-        assert pool.next_event().outcome == Returned(None)
+        threading.Timer(0.2, gate.set).start()
+        assert pool.next_event().outcome == Returned(2)
 
 
 def test_a_closed_pool_waits_for_far_ends_that_can_hear_it(path, monkeypatch):
-    cluster = MadeUp()
+    monkeypatch.setattr(_remote, "_FAREWELL_SECONDS", PATIENCE)
+    gate = threading.Event()
+    cluster = MadeUp(disturb=wait_for(gate))
     with pool_on(cluster, path) as pool:
-        pool.submit(0, nap, 0.3)
-        pool.submit(1, nap, 0.3)
-        pool.submit(2, nap, 0.3)
+        for k in range(3):
+            pool.submit(k, nap, 0.3)
         monkeypatch.setattr(type(pool._tether), "n_held", 1)
+        # Far ends hear of the end when the line is closed, and not before.
+        close = pool._tether.close
+        monkeypatch.setattr(
+            pool._tether, "close", lambda seconds: (close(seconds), gate.set())
+        )
     assert cluster.running == 0
     assert [serial for serial, _ in cluster.sent] == [0, 1]
     assert pool.next_event() is None
