@@ -312,7 +312,7 @@ def _of_each_class(y: Any, order: IndexArray, n_held: int) -> IndexArray:
     order : ndarray of shape (n_samples,)
         A permutation, which decides within a class.
     n_held : int
-        How many to choose; fewer are, where a class has a single sample.
+        How many to choose; one less for each class that would be used up.
     """
     y = y.astype(str) if y.ndim > 1 else y  # old numpy compares no rows of objects
     _, kinds = np.unique(y, axis=0 if y.ndim > 1 else None, return_inverse=True)
@@ -321,4 +321,5 @@ def _of_each_class(y: Any, order: IndexArray, n_held: int) -> IndexArray:
     steps = np.arange(len(y) + 1) * n_held // len(y)  # grows at n_held places, evenly
     chosen = by_class[np.diff(steps) > 0]
     left = np.bincount(kinds) - np.bincount(kinds[chosen], minlength=kinds.max() + 1)
-    return chosen[left[kinds[chosen]] > 0]
+    present, first = np.unique(kinds[chosen], return_index=True)
+    return np.delete(chosen, first[left[present] == 0])

@@ -146,6 +146,15 @@ def test_the_only_sample_of_a_class_is_fitted():
         assert "rare" not in model.estimator_.eval_set_[0][1]
 
 
+@pytest.mark.parametrize(("share", "n_common"), [(0.7, 18), (0.9, 24)])
+def test_a_class_is_held_out_but_for_one_where_its_share_is_all(share, n_common):
+    kinds = np.repeat([0, 1], [27, 3])
+    order = np.random.default_rng(0).permutation(30)
+    chosen = _of_each_class(kinds, order, round(share * 30))
+    assert len(set(chosen)) == len(chosen)
+    assert np.bincount(kinds[chosen]).tolist() == [n_common, 2]
+
+
 @pytest.mark.parametrize("booster", [WatchingClassifier(), WatchingRegressor()])
 def test_in_the_order_of_time_the_last_are_held_out(booster):
     model = EarlyStopping(booster, shuffle=False, validation_fraction=0.2)
