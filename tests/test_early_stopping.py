@@ -251,9 +251,8 @@ def test_catboost_is_stopped_too(tmp_path):
 
 @boosters
 def test_without_an_end_all_rounds_are_used(booster):
-    model = EarlyStopping(booster.set_params(n_estimators=2), random_state=0)
-    assert model.fit(X, y).n_iter_ == 2
-    booster.set_params(n_estimators=2000)
+    short = clone(booster).set_params(n_estimators=2)
+    assert EarlyStopping(short, random_state=0).fit(X, y).n_iter_ == 2
 
 
 @boosters
