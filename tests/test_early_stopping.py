@@ -398,6 +398,34 @@ def test_every_fold_of_a_search_is_stopped_by_its_own(booster):
         )
 
 
+def own_weights(model, X, y):
+    """Say whether each sample was fitted or held out with its weight, which it has."""
+    booster = model["boost"].estimator_
+    ((X_held, _),) = booster.eval_set_
+    (held,) = booster.eval_sample_weight_
+    X_seen, _, seen = booster.seen_
+    return float(
+        np.array_equal(X_held[:, 0], held) and np.array_equal(X_seen[:, 0], seen)
+    )
+
+
+def test_a_search_gives_each_fold_its_weights():
+    weights = np.arange(len(y)) + 1.0
+    data = np.column_stack([weights, X])
+    boost = EarlyStopping(WatchingClassifier(), random_state=0)
+    search = MVRSMSearchCV(
+        Pipeline([("scale", "passthrough"), ("boost", boost)]),
+        {"boost__validation_fraction": [0.1, 0.2]},
+        scoring=own_weights,
+        n_iter=2,
+        cv=3,
+        random_state=0,
+    ).fit(data, y, boost__sample_weight=weights)
+    for k in range(3):
+        assert search.cv_results_[f"split{k}_test_score"].tolist() == [1.0, 1.0]
+    assert own_weights(search.best_estimator_, data, y) == 1.0
+
+
 def test_histograms_of_scikit_learn_need_no_help():
     for model, target in (
         (HistGradientBoostingClassifier, y),
