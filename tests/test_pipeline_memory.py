@@ -48,15 +48,18 @@ def scores(search):
     return [search.cv_results_[f"split{k}_test_score"] for k in range(search.n_splits_)]
 
 
-def test_a_setting_is_fitted_once_for_each_fold_and_not_for_each_candidate(folder):
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_setting_is_fitted_once_for_each_fold_and_not_for_each_candidate(
+    folder, n_jobs
+):
     plain = searched(folder, None, n_jobs=1)
     without = n_fits(folder)
-    cached = searched(folder, "cache")
+    cached = searched(folder, "cache", n_jobs=n_jobs)
     within = n_fits(folder) - without
     assert without == N_ITER * N_SPLITS + 1  # and the refit
-    needed = len(LEVELS) * N_SPLITS + 1
+    needed = len(LEVELS) * N_SPLITS
     # two workers may begin the same thing, where one of them was held up
-    assert needed <= within <= needed + 3
+    assert needed + 1 <= within <= n_jobs * needed + 1
     assert np.array_equal(scores(cached), scores(plain))
 
 
@@ -80,7 +83,7 @@ def test_a_fit_that_is_killed_while_it_writes_does_not_spoil_the_cache(folder):
     stall = folder / "fits" / "stall"
     stall.touch()
     with pytest.warns(FitFailedWarning):
-        hurt = searched(folder, "cache", n_iter=4, fit_timeout=4.0, refit=False)
+        hurt = searched(folder, "cache", n_iter=4, fit_timeout=10.0, refit=False)
     assert (folder / "fits" / "stalled").exists()
     assert set(hurt.cv_results_["status"]) == {"ok", "timeout"}
     stall.unlink()
