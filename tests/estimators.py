@@ -85,8 +85,8 @@ class Misbehaving(Constant):
 
     def fit(self, X, y, sample_weight=None):
         super().fit(X, y)
-        if self.fault == "stuck_nested":
-            stuck_nested(self.folder)
+        if self.fault in ("stuck_nested", "wait_for_go"):
+            globals()[self.fault](self.folder)
         elif self.fault is not None:
             globals()[self.fault]()
         return self
@@ -132,6 +132,13 @@ def ignore_sigterm():
 def sleep_forever():
     while True:
         time.sleep(60)
+
+
+def wait_for_go(folder):
+    """Wait until ``folder`` has a file "go", a minute at most."""
+    end = time.monotonic() + 60
+    while not os.path.exists(os.path.join(folder, "go")) and time.monotonic() < end:
+        time.sleep(0.02)
 
 
 def stuck_xgboost():

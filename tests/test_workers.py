@@ -17,6 +17,7 @@ from estimators import (
     segfault,
     sigkill,
     sleep_forever,
+    wait_for_go,
 )
 
 from sklearn_mvrsm._inline import InlinePool
@@ -75,7 +76,8 @@ def ran_before(pool, ready=2):
     end = time.monotonic() + PATIENCE
     while pool.free < ready:
         assert time.monotonic() < end
-        pool.submit("warm", os.getpid)
+        for k in range(ready):  # a worker is only started where there is a task for it
+            pool.submit(("warm", k), os.getpid)
         collect(pool)
         time.sleep(0.02)
 
@@ -199,13 +201,12 @@ def test_two_tasks_of_one_name_are_refused(pool):
     collect(pool)
 
 
-def test_waiting_for_an_event_can_be_limited(pool):
+def test_waiting_for_an_event_can_be_limited(pool, tmp_path):
     ran_before(pool)
-    pool.submit("nap", time.sleep, 1.0)
-    start = time.monotonic()
+    pool.submit("nap", wait_for_go, str(tmp_path))
     assert pool.next_event(0.1) is None
-    assert time.monotonic() - start < 0.8
-    assert set(collect(pool)) == {"nap"}
+    (tmp_path / "go").touch()  # had there been no limit, the nap would have ended first
+    assert outcomes(pool) == {"nap": Returned(None)}
 
 
 def test_workers_do_not_hold_back_interrupts(pool):
