@@ -67,7 +67,8 @@ class FoldScore:
     multimetric : bool
         Whether the scorer gave its scores names.
     killed : bool
-        Whether the fit ended with its process, or was left behind to be killed.
+        Whether the fit ended with its process, or was left behind to be killed. Not
+        if it was lost, with the machine it ran on.
     stop : bool
         Whether a callback of scikit-learn's asked to stop the search.
     """
@@ -300,6 +301,7 @@ class Evaluator:
         for fold in record.folds[n_kept : record.n_kept]:
             if not self._pool.cancel((record.candidate, fold)):
                 record.begun.add(fold)
+            self._tasks.pop((record.candidate, fold), None)
         record.n_kept = min(record.n_kept, n_kept)
 
 
@@ -399,12 +401,14 @@ def _fold_score(event: Event, *, keep_exception: bool) -> FoldScore:
             common["killed"] = not text
         case Died(reason):
             status, error = "crashed", reason
-            common["killed"] = True
+            common["killed"] = event.slot is not None  # else it never told that it ran
     return FoldScore(candidate, fold, status, fit_time=took, error=error, **common)
 
 
 def _told_here(score: FoldScore, task: Any) -> FoldScore:
     """Have callbacks told of a fold here, where it ended on another machine."""
+    if score.slot is None:  # whoever reads the record says that it has begun and ended
+        return score
     try:
         if score.killed:  # whoever reads the record says that it has ended
             task.call_on_fit_task_begin(estimator=task.caller)

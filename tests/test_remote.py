@@ -1,7 +1,9 @@
 """Laws of the pool on a cluster: one that is made up here, of threads."""
 
+import itertools
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,9 +12,12 @@ from made_up import MadeUp
 
 from sklearn_mvrsm import MVRSMSearchCV, Real, _evaluation, _remote
 from sklearn_mvrsm._cluster import Lost
+from sklearn_mvrsm._evaluation import Evaluator
+from sklearn_mvrsm._fold import FitJob
 from sklearn_mvrsm._outcomes import Died, OutOfMemory, Raised, Returned, TimedOut
 from sklearn_mvrsm._outpost import Report
 from sklearn_mvrsm._payload import write_payload
+from sklearn_mvrsm._process import encode_task
 from sklearn_mvrsm._remote import RemotePool
 
 PATIENCE = 20.0
@@ -385,13 +390,36 @@ needs_callbacks = pytest.mark.skipif(
 
 @needs_callbacks
 @marked_quiet
-def test_callbacks_are_told_here_of_every_fold(cluster):
+@pytest.mark.parametrize("end", [Report("there:1", Died("it")), GONE, "unpicklable"])
+def test_callbacks_are_told_here_of_every_fold(cluster, monkeypatch, end):
+    serials = itertools.count()
+
+    def encode_all_but_one(*task):
+        if next(serials) == 4:
+            raise TypeError("cannot pickle it")
+        return encode_task(*task)
+
     notes = Notes()
-    died = Report("there:1", Died("it"))
-    cluster.disturb = lambda serial, *_: died if serial == 4 else None
-    search().set_callbacks(notes).fit(X, Y)
+    if end == "unpicklable":
+        monkeypatch.setattr(_remote, "encode_task", encode_all_but_one)
+    else:
+        cluster.disturb = lambda serial, *_: end if serial == 4 else None
+    fitted = search().set_callbacks(notes).fit(X, Y)
+    failed = "error" if end == "unpicklable" else "crashed"
+    assert failed in fitted.cv_results_["split1_status"]
     assert notes.seen.count(("begin", FOLD)) == notes.seen.count(("end", FOLD)) == 18
     assert notes.seen.count(("begin", "search")) == 1
+
+
+def test_a_fold_that_is_skipped_needs_no_task_any_more(cluster):
+    job = FitJob(Misbehaving(), X, Y, [(np.arange(9), np.arange(9))] * 3, by_level)
+    told = threading.Event()
+    cluster.disturb = wait_for(told)
+    with Evaluator(job) as evaluator:
+        evaluator.submit(0, {}, range(3), [SimpleNamespace()] * 3)
+        evaluator.cancel(0)
+        assert evaluator._tasks == {}
+        told.set()
 
 
 @needs_callbacks
