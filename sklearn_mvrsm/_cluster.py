@@ -81,7 +81,7 @@ def _n_slots(total: int, wanted: int) -> int:
     """Read ``n_jobs`` as joblib does, but never as more than there are."""
     if wanted == 0:
         raise ValueError("'n_jobs' must not be 0")
-    return min(wanted, total) if wanted > 0 else max(total + 1 + wanted, 1)
+    return min(wanted, max(total, 1)) if wanted > 0 else max(total + 1 + wanted, 1)
 
 
 class BackendCluster:

@@ -58,6 +58,13 @@ def test_a_number_of_jobs_is_a_number_of_slots_of_the_cluster(n_jobs, n_slots):
         assert active_cluster(n_jobs).n_slots == wanted
 
 
+@pytest.mark.parametrize("n_jobs", [None, -2, 4])
+def test_a_cluster_that_has_no_machine_yet_has_a_slot(n_jobs, monkeypatch):
+    monkeypatch.setattr(EightSlots, "effective_n_jobs", lambda self, n_jobs: 0)
+    with parallel_config(EightSlots()):
+        assert active_cluster(n_jobs).n_slots == 1
+
+
 def test_one_job_stays_on_this_machine():
     with parallel_config(EightSlots()):
         assert active_cluster(1) is None
