@@ -312,7 +312,7 @@ def submit_to_backend(
             on_result(result)
 
     def look_for_error(future: Future[Any]) -> None:
-        # Dask reports here, and only here, that it has given up a call.
+        # Backends like dask's report here, and only here, that a call is given up.
         error = None if future.cancelled() else future.exception()
         if error is not None:
             on_error(error)
