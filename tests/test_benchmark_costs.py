@@ -1,5 +1,7 @@
 """What the engine costs, and how busy its slots are."""
 
+import os
+
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -89,6 +91,16 @@ def test_workers_map_the_table_and_do_not_hold_it():
         assert own < resident - 70.0
 
 
+def test_the_cost_of_threads_is_measured_and_the_environment_left(monkeypatch):
+    pytest.importorskip("psutil")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    for ratio in costs.threads(LogisticRegression(), rounds=1, n_samples=60):
+        assert ratio > 0.0
+    assert os.environ["OMP_NUM_THREADS"] == "1"
+    names = [type(each).__name__ for each in costs.boosters()]
+    assert names[0] == "HistGradientBoostingClassifier"
+
+
 def test_the_costs_are_printed_with_a_line_for_each_case(monkeypatch, capsys):
     tiny = costs.Case("tiny", LogisticRegression(), [{"C": 1.0}], 60, 2)
     monkeypatch.setattr(costs, "cases", lambda n: [tiny])
@@ -97,10 +109,13 @@ def test_the_costs_are_printed_with_a_line_for_each_case(monkeypatch, capsys):
         "compare",
         lambda case, n: (costs.Cost([1.0], [3.0]), costs.Cost([2.0], [2.0])),
     )
+    monkeypatch.setattr(costs, "boosters", lambda: [LogisticRegression()])
+    monkeypatch.setattr(costs, "threads", lambda booster, n: (1.25, 0.75))
     monkeypatch.setattr(costs, "back_after_kill", lambda n: [0.1])
     monkeypatch.setattr(costs, "memory", lambda n: {"parent": [200.0]})
     costs.main([])
     lines = capsys.readouterr().out.splitlines()
     assert lines[2].split() == ["tiny", "0.500", "1.500", "200.0"]
-    assert "100 ms" in lines[3]
+    assert lines[4].split() == ["LogisticRegression", "1.250", "0.750"]
+    assert "100 ms" in lines[5]
     assert lines[-1].split() == ["parent", "200"]

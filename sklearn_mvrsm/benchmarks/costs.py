@@ -1,22 +1,25 @@
-"""What the engine costs: time, the way back from a kill, memory.
+"""What the engine costs: time, threads, the way back from a kill, memory.
 
 ``python -m sklearn_mvrsm.benchmarks.costs`` runs the same fits through the engine and
 through ``RandomizedSearchCV``, in turns and with two warm workers each, and prints the
-ratios of CPU and wall time; then how long after the deadline of a stuck fit its slot
-works on the next one; then what the processes hold in memory with a matrix of 200 MB.
-Needs psutil.
+ratios of CPU and wall time; then what it costs where both slots use all cores, with
+estimators that use threads, instead of sharing the cores; then how long after the
+deadline of a stuck fit its slot works on the next one; then what the processes hold in
+memory with a table of 200 MB. Needs psutil.
 """
 
 import argparse
 import contextlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import RandomizedSearchCV, StratifiedKFold
@@ -26,7 +29,16 @@ from sklearn_mvrsm._fold import FitJob
 from sklearn_mvrsm.benchmarks._optional import require
 from sklearn_mvrsm.benchmarks._sleeper import Sleeper
 
-__all__ = ["Case", "Cost", "back_after_kill", "cases", "compare", "memory"]
+__all__ = [
+    "Case",
+    "Cost",
+    "back_after_kill",
+    "boosters",
+    "cases",
+    "compare",
+    "memory",
+    "threads",
+]
 
 MEGABYTE = 1e6
 
@@ -117,6 +129,15 @@ def cases(n_candidates: int) -> list[Case]:
     return found
 
 
+def boosters() -> list[Any]:
+    """Return estimators that use threads, those of which the library is there."""
+    found: list[Any] = [HistGradientBoostingClassifier(max_iter=30)]
+    with contextlib.suppress(ImportError):
+        xgboost = require("xgboost", "xgboost")
+        found.append(xgboost.XGBClassifier(n_estimators=50))
+    return found
+
+
 def cpu_seconds() -> float:
     """Return the CPU time of this process and of its living children."""
     psutil = require("psutil", "psutil")
@@ -164,17 +185,10 @@ def compare(case: Case, rounds: int) -> tuple[Cost, Cost]:
     )
     costs = Cost(), Cost()
     with Evaluator(job, n_jobs=2) as evaluator:
-
-        def ours() -> None:
-            for k, params in enumerate(case.params):
-                evaluator.submit(k, params, range(5))
-            while evaluator.next_event() is not None:
-                pass
-
-        for run, cost in ((ours, Cost()), (lambda: peer.fit(X, y), Cost())):
-            timed(run, cost)
+        run_all(evaluator, case.params)
+        peer.fit(X, y)
         for _ in range(rounds):
-            timed(ours, costs[0])
+            timed(lambda: run_all(evaluator, case.params), costs[0])
             timed(lambda: peer.fit(X, y), costs[1])
     return costs
 
@@ -202,6 +216,61 @@ def back_after_kill(repeats: int, pause: float = 5.0) -> list[float]:
             stuck, after = (each for each in begins[1:] if each is not None)
             delays.append(after - stuck - limit)
     return delays
+
+
+def threads(estimator: Any, rounds: int, n_samples: int = 4000) -> tuple[float, float]:
+    """Return what it costs that every slot uses all cores, against joblib's rule.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its fits use threads of OpenMP.
+    rounds : int
+        Of each, in turns.
+    n_samples : int
+        Rows of the table.
+
+    Returns
+    -------
+    cpu, wall : float
+        Ratios of medians: with as many threads a slot as there are cores, set by the
+        user's variable, to what two slots do by themselves.
+    """
+    X, y = Case("", None, [], n_samples).data()
+    splits = list(StratifiedKFold(5).split(X, y))
+    job = FitJob(estimator, X, y, splits, get_scorer("accuracy"))
+    ruled, crowded = Cost(), Cost()
+    for _ in range(rounds):
+        for count, cost in ((None, ruled), (os.cpu_count(), crowded)):
+            with _variable("OMP_NUM_THREADS", count), Evaluator(job, n_jobs=2) as slots:
+                run_all(slots, [{}] * 2)
+                timed(partial(run_all, slots, [{}] * 2), cost)
+    return (
+        median(crowded.cpu) / median(ruled.cpu),
+        median(crowded.wall) / median(ruled.wall),
+    )
+
+
+@contextlib.contextmanager
+def _variable(name: str, value: int | None) -> Iterator[None]:
+    """Set a variable of the environment, or take it away."""
+    before = os.environ.pop(name, None)
+    if value is not None:
+        os.environ[name] = str(value)
+    try:
+        yield
+    finally:
+        os.environ.pop(name, None)
+        if before is not None:
+            os.environ[name] = before
+
+
+def run_all(evaluator: Evaluator, params: Sequence[dict[str, Any]]) -> None:
+    """Evaluate candidates on five folds."""
+    for k, each in enumerate(params):
+        evaluator.submit(k, each, range(5))
+    while evaluator.next_event() is not None:
+        pass
 
 
 def memory(n_samples: int = 1_000_000) -> dict[str, list[float]]:
@@ -252,6 +321,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for mine, other in ((ours.cpu, theirs.cpu), (ours.wall, theirs.wall))
         )
         print(f"{case.name:36}{cpu:8.3f}{wall:8.3f}{fit:10.1f}", flush=True)
+    print("Every slot with all cores, against the rule")
+    for booster in boosters():
+        cpu, wall = threads(booster, options.rounds)
+        print(f"{type(booster).__name__:36}{cpu:8.3f}{wall:8.3f}", flush=True)
     delays = back_after_kill(3)
     print(f"Deadline to the slot's next fit: {1e3 * median(delays):.0f} ms")
     print("Memory, MB, with a table of", options.samples, "x 25")
