@@ -219,10 +219,10 @@ def test_errors_are_raised_as_what_they_were(shared):
 # ------------------------------------------------------------------ ends
 
 
-def noted(folder):
-    """Wait until a fit has noted its process; return the numbers of all."""
+def noted(folder, n=1):
+    """Wait until ``n`` fits have noted their processes; return the numbers of all."""
     end = time.monotonic() + PATIENCE
-    while not (found := os.listdir(folder)):
+    while len(found := os.listdir(folder)) < n:
         assert time.monotonic() < end
         time.sleep(0.05)
     return [int(name) for name in found]
@@ -298,6 +298,8 @@ def test_nothing_outlives_a_search_that_is_killed(cluster, tmp_path):
     command = [sys.executable, "-c", KILLED, cluster, str(tmp_path)]
     with nothing_left(), subprocess.Popen(command) as script:
         try:
-            noted(tmp_path)
+            # Both: what begins when the search is gone cannot hear of that.
+            fits = noted(tmp_path, 2)
+            assert set(fits) <= {process.pid for process in children()}
         finally:
             script.kill()
