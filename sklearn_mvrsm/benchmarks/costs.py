@@ -193,7 +193,7 @@ def compare(case: Case, rounds: int) -> tuple[Cost, Cost]:
     return costs
 
 
-def back_after_kill(repeats: int, pause: float = 5.0) -> list[float]:
+def back_after_kill(repeats: int, pause: float = 15.0) -> list[float]:
     """Return seconds from the deadline of a stuck fit to its slot's next fit.
 
     Parameters
