@@ -21,6 +21,7 @@ from sklearn_mvrsm._acquisition import (
     log_expected_improvement,
     minimise_spline,
 )
+from sklearn_mvrsm._domain import Domain
 from sklearn_mvrsm._exploration import Region, neighbours, perturb_as_paper, redraw
 from sklearn_mvrsm._history import History, penalised
 from sklearn_mvrsm._surrogate import CAPACITY, FORGET, Surrogate
@@ -46,6 +47,7 @@ REFINEMENTS = 2  # rounds of smaller changes to the ten best candidates
 BOX = 1.0  # half of a climb's box, in widths of a coordinate step
 CLIMBS = 2  # candidates whose reals are optimised
 CLIMB_WORK = 1e7  # multiplications that one climb may cost
+RESOLUTION = 2.0**24  # steps of a range, on which climbs end
 SHORTEST_CLIMB = 5  # steps of a climb that are made whatever they cost
 WIDEST, WIDTH, NARROWEST = 0.4, 0.2, 0.0025  # of a coordinate step
 PREDICT_ROWS = 2000  # points predicted at a time, to bound the memory
@@ -315,7 +317,7 @@ class MvrsmMethod:
             top, score = climb_expected_improvement(
                 posterior, start, (low, high), free, self._climb_iterations()
             )
-            top = self.region.canonical(top)
+            top = self.region.canonical(np.clip(_on_grid(domain, top, free), low, high))
             if score > highest and len(self._open(top[np.newaxis], seen)):
                 best, highest = top, score
         return np.asarray(best)
@@ -367,6 +369,19 @@ def _memorable(rows: IntArray, values: FloatArray) -> IntArray:
     age = np.arange(len(rows))[::-1]
     keep = np.argsort(rank + age, kind="stable")[: int(CAPACITY * (1.0 - FORGET))]
     return np.sort(rows[np.union1d(keep, [np.argmin(values)])])
+
+
+def _on_grid(domain: Domain, point: FloatArray, free: BoolArray) -> FloatArray:
+    """Round reals to steps of their range, which hides how sums were rounded.
+
+    Two processes may add the same numbers up in another order, and L-BFGS makes more of
+    the difference.
+    """
+    lower, span = domain.lower[free], domain.span[free]
+    share = np.round((point[free] - lower) / span * RESOLUTION) / RESOLUTION
+    rounded = point.copy()
+    rounded[free] = lower + share * span
+    return rounded
 
 
 def _novel(points: FloatArray, seen: Set[bytes]) -> FloatArray:

@@ -405,7 +405,7 @@ def minimize(
     >>> space = {"x": Real(-1.0, 1.0), "kind": Categorical(["bowl", "plane"])}
     >>> def func(params):
     ...     x = params["x"]
-    ...     return x**2 if params["kind"] == "bowl" else 1.0 + x
+    ...     return x**2 if params["kind"] == "bowl" else 2.0 + x
     >>> result = minimize(func, space, 40, random_state=0)
     >>> result.x["kind"], bool(result.fun < 0.01)
     ('bowl', True)

@@ -12,6 +12,7 @@ from sklearn_mvrsm._mvrsm import (
     ITERATIONS,
     MODEL,
     NARROWEST,
+    RESOLUTION,
     SHORTEST_CLIMB,
     WIDEST,
     MvrsmMethod,
@@ -461,8 +462,10 @@ def test_a_climb_moves_reals_within_the_width_of_a_step_and_nothing_else(monkeyp
     top = method._climb(start[np.newaxis], score, set())
     split = region.domain.d - region.domain.n_real
     np.testing.assert_array_equal(top[:split], start[:split])
+    share = ((top - region.domain.lower) / region.domain.span)[split:] * RESOLUTION
+    np.testing.assert_allclose(share, np.round(share), atol=1e-4)
     moved = np.abs(top - start)[split:] / region.domain.span[split:]
-    assert 0.0 < moved.max() <= method._width + 1e-12
+    assert 0.0 < moved.max() <= method._width + 1e-6
     assert method._score(top[np.newaxis])[0] > score[0]
 
 
