@@ -15,11 +15,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import check_random_state, get_tags, indexable
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_mvrsm._sklearn_compat import check_method_params, num_samples, safe_split
+from sklearn_mvrsm._sklearn_compat import (
+    available_if,
+    check_method_params,
+    num_samples,
+    safe_split,
+)
 
 __all__ = ["EarlyStopping"]
 
@@ -42,6 +46,7 @@ def _has(method: str) -> Callable[[Any], bool]:
     return check
 
 
+# scikit-learn ships no types, and an estimator is of its classes
 class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Hold out a share of the samples, and stop boosting when it gains no more.
 
@@ -200,7 +205,7 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             )
         return np.flatnonzero(~held), np.flatnonzero(held)
 
-    @available_if(_has("predict"))  # type: ignore[untyped-decorator]
+    @available_if(_has("predict"))
     def predict(self, X: Any) -> Any:
         """Predict with the rounds up to the best one.
 
@@ -217,7 +222,7 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.estimator_.predict(X)
 
-    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
+    @available_if(_has("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
         """Predict probabilities of classes with the rounds up to the best one.
 
@@ -234,7 +239,7 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
-    @available_if(_has("score"))  # type: ignore[untyped-decorator]
+    @available_if(_has("score"))
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score the predictions, as the booster does.
 

@@ -42,7 +42,8 @@ class _Indices:
         return self.stored.astype(np.intp)
 
 
-class FrozenFolds(BaseCrossValidator):  # type: ignore[misc]  # scikit-learn is untyped
+# scikit-learn ships no types, and a splitter is of its class
+class FrozenFolds(BaseCrossValidator):  # type: ignore[misc]
     """A splitter that gives the same folds each time, those a search has used.
 
     Parameters

@@ -51,12 +51,14 @@ class SummaryMixin:
     @property
     def _repr_html_(self) -> Callable[[], str]:
         # scikit-learn raises AttributeError where diagrams are switched off
-        usual = super()._repr_html_  # type: ignore[misc]  # of the class behind
+        behind: Any = super()  # scikit-learn's class, which has no types
+        usual = behind._repr_html_
         return lambda: summary(self) + str(usual())
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         """Return what IPython shows, by MIME type."""
-        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        behind: Any = super()
+        bundle: dict[str, Any] = behind._repr_mimebundle_(**kwargs)
         if "text/html" in bundle:
             bundle["text/html"] = summary(self) + bundle["text/html"]
         return bundle

@@ -14,10 +14,11 @@ import stat
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]  # its absence is what is tested for
+fcntl: Any = None
+with contextlib.suppress(ImportError):  # Windows has none; see _lock_file
+    import fcntl as _posix
+
+    fcntl = _posix
 
 __all__ = ["Journal", "differences"]
 

@@ -49,7 +49,8 @@ _FITTED = (
 )
 
 
-class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # untyped base
+# scikit-learn ships no types, and a search is of its class
+class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]
     """Search with cross-validation for parameters that maximise a score.
 
     Candidates are proposed one after the other by MVRSM, a surrogate model of the score
@@ -268,7 +269,7 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # untype
         """Whether the fit came to its end."""
         return hasattr(self, "best_estimator_" if self.refit else "cv_results_")
 
-    @fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Search, and fit the best estimator on all data if ``refit``.
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from joblib.parallel import (
     BatchedCalls,
@@ -22,10 +22,11 @@ from joblib.parallel import (
     SequentialBackend,
     ThreadingBackend,
 )
-from sklearn.base import _fit_context as fit_context
+from sklearn.base import _fit_context
 from sklearn.metrics._scorer import _MultimetricScorer as MultimetricScorer
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._validation import _fit_and_score
+from sklearn.utils import metaestimators
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split as safe_split
 from sklearn.utils.validation import _check_method_params as check_method_params
@@ -49,6 +50,7 @@ __all__ = [
     "Interval",
     "MultimetricScorer",
     "StrOptions",
+    "available_if",
     "check_method_params",
     "children_allowed",
     "cloudpickle_dumps",
@@ -72,6 +74,25 @@ __all__ = [
     "submit_to_backend",
     "unregister_folder",
 ]
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def fit_context(
+    *, prefer_skip_nested_validation: bool
+) -> Callable[[Decorated], Decorated]:
+    """Give scikit-learn's decorator of ``fit``, with its types."""
+    decorator = _fit_context(
+        prefer_skip_nested_validation=prefer_skip_nested_validation
+    )
+    return cast(Callable[[Decorated], Decorated], decorator)
+
+
+def available_if(check: Callable[[Any], bool]) -> Callable[[Decorated], Decorated]:
+    """Give scikit-learn's decorator of methods that are there on a condition."""
+    decorator = metaestimators.available_if(check)
+    return cast(Callable[[Decorated], Decorated], decorator)
+
 
 _allowing = threading.Lock()
 
@@ -257,7 +278,8 @@ def children_allowed() -> Iterator[None]:
     The rule against it protects from orphans; ours end themselves with their parent.
     One thread at a time, or the first to end would forbid it to the others.
     """
-    config = multiprocessing.current_process()._config  # type: ignore[attr-defined]
+    process: Any = multiprocessing.current_process()
+    config = process._config  # ``daemon`` itself cannot be set once it has started
     with _allowing:
         daemon = config.pop("daemon", None)
         try:

@@ -82,9 +82,8 @@ class WorkerPool:
     Raises
     ------
     ValueError
-        If ``n_workers`` is not positive.
-    NotImplementedError
-        If the platform cannot enforce ``memory_limit``.
+        If ``n_workers`` is not positive, or the platform cannot enforce
+        ``memory_limit``.
     """
 
     def __init__(
@@ -98,8 +97,10 @@ class WorkerPool:
     ) -> None:
         if n_workers < 1:
             raise ValueError(f"'n_workers' must be >= 1, got {n_workers}")
-        if memory_limit is not None and memory_limit_problem():
-            raise NotImplementedError(memory_limit_problem())
+        if memory_limit is not None and (problem := memory_limit_problem()):
+            raise ValueError(
+                f"'memory_limit' must be None here, got {memory_limit}: {problem}"
+            )
         self.n_workers = n_workers
         self._setup = encode_task(_nothing if setup is None else setup, ())
         self._env = {} if env is None else dict(env)

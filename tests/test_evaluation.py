@@ -340,7 +340,7 @@ def test_a_fit_over_its_memory_limit_is_a_row():
 def test_a_memory_limit_that_cannot_be_enforced_is_refused(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     with (
-        pytest.raises(NotImplementedError, match="only Linux"),
+        pytest.raises(ValueError, match=r"memory_limit.*only Linux"),
         Evaluator(job(Constant()), memory_limit=10**9),
     ):
         pass

@@ -431,7 +431,7 @@ def test_bad_sizes_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="'n_workers' must be >= 1, got 0"):
         WorkerPool(0)
     monkeypatch.setattr(sys, "platform", "win32")
-    with pytest.raises(NotImplementedError, match=r"only Linux.*win32"):
+    with pytest.raises(ValueError, match=r"memory_limit.*only Linux.*win32"):
         WorkerPool(1, memory_limit=1)
 
 

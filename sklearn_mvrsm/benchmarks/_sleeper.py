@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 __all__ = ["Sleeper"]
 
 
+# scikit-learn ships no types, and an estimator is of its classes
 class Sleeper(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Takes its time to learn nothing.
 
