@@ -88,7 +88,7 @@ def cluster(request, tmp_path_factory):
         patch.setenv("PYTHONPATH", os.pathsep.join(paths))
         with request.param() as address:
             yield address
-    assert children() == []
+    gone_within(20.0, children)
 
 
 def children():
@@ -105,15 +105,20 @@ def folders():
     return set(Path(tempfile.gettempdir()).glob("sklearn-mvrsm-*"))
 
 
+def gone_within(seconds, find):
+    """Hold what ``find`` finds to being gone after these seconds."""
+    end = time.monotonic() + seconds
+    while left := find():
+        assert time.monotonic() < end, left
+        time.sleep(0.05)
+
+
 @contextlib.contextmanager
 def nothing_left(seconds=20.0):
     """Hold a block to leaving no process and no file."""
     before = {*children(), *folders()}
     yield
-    end = time.monotonic() + seconds
-    while left := {*children(), *folders()} - before:
-        assert time.monotonic() < end, left
-        time.sleep(0.05)
+    gone_within(seconds, lambda: {*children(), *folders()} - before)
 
 
 def job(estimator=None, scorer=None, **kwargs):
