@@ -5,6 +5,7 @@ Rule of order: just before candidate k is asked for (from 0 on), exactly the can
 ``n_pending``, never on how many fits run at a time or on how long they take.
 """
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,9 @@ from sklearn_mvrsm._evaluation import Evaluator, FoldScore
 from sklearn_mvrsm._judge import Judge
 from sklearn_mvrsm._optimizer import SpaceExhaustedError
 from sklearn_mvrsm._results import Candidate
+
+_MAX_WAIT = 1.0
+"""Seconds between checks while nothing happens."""
 
 
 class Proposer(Protocol):
@@ -80,6 +84,7 @@ class SearchLoop:
         self._fold_tasks = fold_tasks
         self._observers = (judge, *observers)
         self._deadline = deadline
+        self._n_due = 0  # folds that have been submitted and not received
         self._params: list[dict[str, Any]] = []
         self._folds: list[list[FoldScore]] = []
         self._given_up: set[int] = set()
@@ -95,25 +100,36 @@ class SearchLoop:
             if len(folds) == self._n_splits
         ]
 
-    def run(self, evaluator: Evaluator) -> None:
+    def run(
+        self, evaluator: Evaluator, check: Callable[[], None] = lambda: None
+    ) -> None:
         """Search until the budget, the space or the time is used up, or a stop flag.
 
         Parameters
         ----------
         evaluator : Evaluator
             Runs the folds; the caller closes it, which ends what is still running.
+        check : callable
+            Called once a second where nothing happens; what it raises ends the search.
         """
         self._propose(evaluator)
-        while (fold := self._next(evaluator)) is not None:
+        while (fold := self._next(evaluator, check)) is not None:
             self._receive(fold, evaluator)
             self._propose(evaluator)
         self._tell(len(self._params))
 
-    def _next(self, evaluator: Evaluator) -> FoldScore | None:
+    def _next(
+        self, evaluator: Evaluator, check: Callable[[], None]
+    ) -> FoldScore | None:
         """Wait for a fold; None where nothing is under way, or the time is over."""
-        if self._deadline is None:
-            return evaluator.next_event()
-        return evaluator.next_event(max(self._deadline - time.monotonic(), 0.0))
+        end = math.inf if self._deadline is None else self._deadline
+        while self._n_due:
+            left = max(end - time.monotonic(), 0.0)
+            fold = evaluator.next_event(min(left, _MAX_WAIT))
+            if fold is not None or left <= _MAX_WAIT:
+                return fold
+            check()
+        return None
 
     def _receive(self, fold: FoldScore, evaluator: Evaluator) -> None:
         """Take a fold, show it, and see what it means for the folds that follow."""
@@ -124,6 +140,7 @@ class SearchLoop:
             )
         folds = self._folds[k]
         folds.append(fold)
+        self._n_due -= 1
         for observer in self._observers:
             observer.scored(fold, self._params[k])
         self._stopped |= fold.stop
@@ -148,6 +165,7 @@ class SearchLoop:
                 return
             self._params.append(params)
             self._folds.append([])
+            self._n_due += self._n_splits
             for observer in self._observers:
                 observer.started(k, params)
             evaluator.submit(k, params, range(self._n_splits), self._fold_tasks(k))

@@ -11,6 +11,7 @@ from sklearn_mvrsm._conclusion import keep_results, report
 from sklearn_mvrsm._evaluation import Evaluator
 from sklearn_mvrsm._fit_log import FitLog
 from sklearn_mvrsm._fold import FitJob
+from sklearn_mvrsm._interrupt import heeded_interrupt
 from sklearn_mvrsm._judge import Judge
 from sklearn_mvrsm._loop import Observer, SearchLoop
 from sklearn_mvrsm._progress import ProgressBar
@@ -71,8 +72,8 @@ def run_search(
         printer.begin()
         tree.begin_search(n_candidates, search.n_splits_)
         try:
-            with evaluator:
-                loop.run(evaluator)
+            with evaluator, heeded_interrupt() as check:
+                loop.run(evaluator, check)
         except KeyboardInterrupt:
             search.fit_log_ = log.to_dict()
             # A callable refit may not bear part of the results.

@@ -54,7 +54,7 @@ LAYERS = {
     ),
     "optimizer": ("_optimizer",),
     "compat": ("_sklearn_compat",),
-    "workers": ("_outcomes", "_inline", "_process", "_runs", "_workers"),
+    "workers": ("_interrupt", "_outcomes", "_inline", "_process", "_runs", "_workers"),
     "evaluation": (
         "_surroundings",
         "_payload",

@@ -285,3 +285,35 @@ def test_after_the_deadline_nothing_is_asked_for(monkeypatch):
     loop.run(SlowEvaluator(clock))
     assert loop.finished == []
     assert optimizer.told_before_ask == []
+
+
+def test_while_nothing_happens_the_loop_keeps_checking():
+    class Slow(Evaluator):
+        """Has nothing to say the first five times, then everything at once."""
+
+        n_calls = 0
+
+        def next_event(self, timeout=None):
+            assert timeout <= 1.0
+            self.n_calls += 1
+            return None if self.n_calls <= 5 else super().next_event(timeout)
+
+    checks = []
+    loop = make_loop(Optimizer(), n_iter=3)
+    loop.run(Slow(), lambda: checks.append(None))
+    assert len(checks) == 5
+    assert len(loop.finished) == 3
+
+
+def test_what_a_check_raises_ends_the_search():
+    class Mute(Evaluator):
+        def next_event(self, timeout=None):
+            return None
+
+    def check():
+        raise KeyboardInterrupt
+
+    loop = make_loop(Optimizer(), n_iter=3)
+    with pytest.raises(KeyboardInterrupt):
+        loop.run(Mute(), check)
+    assert loop.finished == []
