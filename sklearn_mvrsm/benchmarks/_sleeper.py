@@ -16,18 +16,25 @@ class Sleeper(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     seconds : float
-        That a fit takes.
+        That a fit takes; the median, if there is a spread.
     level : float
         Anything.
+    spread : float
+        Deviation of the logarithm of the seconds, which are drawn anew for each level
+        and each table.
     """
 
-    def __init__(self, seconds: float = 0.02, level: float = 0.0) -> None:
+    def __init__(
+        self, seconds: float = 0.02, level: float = 0.0, spread: float = 0.0
+    ) -> None:
         self.seconds = seconds
         self.level = level
+        self.spread = spread
 
     def fit(self, X: Any, y: Any) -> "Sleeper":
         """Sleep."""
-        time.sleep(self.seconds)
+        seed = [int(1e9 * self.level), int(np.abs(X).sum())]
+        time.sleep(self.seconds * np.random.default_rng(seed).lognormal(0, self.spread))
         self.classes_ = np.unique(y)
         return self
 

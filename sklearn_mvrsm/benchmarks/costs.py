@@ -1,17 +1,19 @@
 """What the engine costs: time, threads, the way back from a kill, memory.
 
-``python -m sklearn_mvrsm.benchmarks.costs`` runs the same fits through the engine and
-through ``RandomizedSearchCV``, in turns and with two warm workers each, and prints the
-ratios of CPU and wall time; then what it costs where both slots use all cores, with
-estimators that use threads, instead of sharing the cores; then how long after the
-deadline of a stuck fit its slot works on the next one; then what the processes hold in
-memory with a table of 200 MB. Needs psutil.
+``python -m sklearn_mvrsm.benchmarks.costs`` makes the same fits in `MVRSMSearchCV` and
+in ``RandomizedSearchCV``, in turns and in two processes each, and prints the ratios of
+CPU and wall time of a fit, and what our search takes longer to begin and to end; then
+what it costs where both slots use all cores, with estimators that use threads, instead
+of sharing the cores; then how long after the deadline of a stuck fit its slot works on
+the next one; then what the processes hold in memory with a table of 200 MB. Needs
+psutil.
 """
 
 import argparse
 import contextlib
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,11 +23,9 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import get_scorer
 from sklearn.model_selection import RandomizedSearchCV, StratifiedKFold
 
-from sklearn_mvrsm._evaluation import Evaluator
-from sklearn_mvrsm._fold import FitJob
+from sklearn_mvrsm import Categorical, MVRSMSearchCV, Real
 from sklearn_mvrsm.benchmarks._optional import require
 from sklearn_mvrsm.benchmarks._sleeper import Sleeper
 
@@ -41,14 +41,8 @@ __all__ = [
 ]
 
 MEGABYTE = 1e6
-
-
-class Pid:
-    """Scores a fit by the process that it ran in."""
-
-    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """Return the number of this process."""
-        return float(os.getpid())
+FEW, MANY = 1, 3
+"""How often each fold is fitted: a search's own start and end are in both."""
 
 
 @dataclass(frozen=True)
@@ -81,16 +75,22 @@ class Case:
 
 @dataclass
 class Cost:
-    """Seconds of rounds of the same fits.
+    """Seconds that the same thing took, one entry a round.
 
     Parameters
     ----------
     cpu, wall : list of float
-        One entry a round.
     """
 
     cpu: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
+
+    def less(self, other: "Cost") -> tuple[float, float]:
+        """Return the difference of the medians, of CPU and of wall time."""
+        return (
+            median(self.cpu) - median(other.cpu),
+            median(self.wall) - median(other.wall),
+        )
 
 
 def cases(n_candidates: int) -> list[Case]:
@@ -139,17 +139,18 @@ def boosters() -> list[Any]:
 
 
 def cpu_seconds() -> float:
-    """Return the CPU time of this process and of its living children."""
+    """Return the CPU time of this process and of its children, ended ones included."""
     psutil = require("psutil", "psutil")
     me, total = psutil.Process(), 0.0
     for process in (me, *me.children(recursive=True)):
         with contextlib.suppress(psutil.NoSuchProcess):
             times = process.cpu_times()
             total += times.user + times.system
+            total += times.children_user + times.children_system
     return total
 
 
-def timed(run: Callable[[], None], cost: Cost) -> None:
+def timed(run: Callable[[], object], cost: Cost) -> None:
     """Run something, and note what it took."""
     cpu, wall = cpu_seconds(), time.perf_counter()
     run()
@@ -157,8 +158,44 @@ def timed(run: Callable[[], None], cost: Cost) -> None:
     cost.cpu.append(cpu_seconds() - cpu)
 
 
-def compare(case: Case, rounds: int) -> tuple[Cost, Cost]:
-    """Run the fits of a case through both, in turns.
+def ours(case: Case, times: int) -> MVRSMSearchCV:
+    """Return a search that makes the fits of a case, each fold so many times."""
+    options = {
+        name: Categorical([each[name] for each in case.params])
+        for name in case.params[0]
+    }
+    return MVRSMSearchCV(
+        case.estimator,
+        options,
+        n_iter=len(case.params),
+        initial_points=case.params,
+        n_initial_points=len(case.params),
+        cv=_folds(case, times),
+        n_jobs=2,
+        refit=False,
+        random_state=0,
+    )
+
+
+def theirs(case: Case, times: int) -> RandomizedSearchCV:
+    """Return the peer that makes the same fits."""
+    return RandomizedSearchCV(
+        case.estimator,
+        [{name: [value] for name, value in each.items()} for each in case.params],
+        n_iter=len(case.params),
+        cv=_folds(case, times),
+        n_jobs=2,
+        refit=False,
+        random_state=0,
+    )
+
+
+def _folds(case: Case, times: int) -> list[Any]:
+    return list(StratifiedKFold(5).split(*case.data())) * times
+
+
+def compare(case: Case, rounds: int) -> dict[tuple[str, int], Cost]:
+    """Make the fits of a case in both searches, in turns.
 
     Parameters
     ----------
@@ -168,28 +205,20 @@ def compare(case: Case, rounds: int) -> tuple[Cost, Cost]:
 
     Returns
     -------
-    ours, theirs : Cost
+    dict of (str, int) to Cost
+        For "ours" and "theirs", with each fold `FEW` and `MANY` times.
     """
     X, y = case.data()
-    splits = list(StratifiedKFold(5).split(X, y))
-    job = FitJob(case.estimator, X, y, splits, get_scorer("accuracy"))
-    grid = [{key: [value] for key, value in each.items()} for each in case.params]
-    peer = RandomizedSearchCV(
-        case.estimator,
-        grid,
-        n_iter=len(grid),
-        cv=splits,
-        n_jobs=2,
-        refit=False,
-        random_state=0,
-    )
-    costs = Cost(), Cost()
-    with Evaluator(job, n_jobs=2) as evaluator:
-        run_all(evaluator, case.params)
-        peer.fit(X, y)
-        for _ in range(rounds):
-            timed(lambda: run_all(evaluator, case.params), costs[0])
-            timed(lambda: peer.fit(X, y), costs[1])
+    runs = {
+        (who, times): partial(search(case, times).fit, X, y)
+        for times in (FEW, MANY)
+        for who, search in (("ours", ours), ("theirs", theirs))
+    }
+    costs = {key: Cost() for key in runs}
+    runs["theirs", FEW]()  # its workers stay
+    for _ in range(rounds):
+        for key, run in runs.items():
+            timed(run, costs[key])
     return costs
 
 
@@ -202,20 +231,36 @@ def back_after_kill(repeats: int, pause: float = 15.0) -> list[float]:
     pause : float
         Seconds of other work before each, in which the next spare starts.
     """
-    X, y = np.zeros((20, 1)), np.arange(20) % 2
-    splits = [next(StratifiedKFold(2).split(X, y))]
-    job = FitJob(Sleeper(0.0), X, y, splits, get_scorer("accuracy"))
-    limit, delays = pause + 5.0, []
-    with Evaluator(job, n_jobs=1, timeout=limit) as evaluator:
-        for k in range(repeats):
-            # one fit that leaves the spare its time, one that is stuck, one that waits
-            for number, seconds in enumerate((pause, 1000.0, 0.0)):
-                evaluator.submit(3 * k + number, {"seconds": seconds}, [0])
-            events = [evaluator.next_event(limit + 60.0) for _ in range(3)]
-            begins = [event.started for event in events if event is not None]
-            stuck, after = (each for each in begins[1:] if each is not None)
-            delays.append(after - stuck - limit)
-    return delays
+    limit = pause + 5.0
+    # one fit that leaves the spare its time, one that is stuck, one that waits
+    points = [
+        {"seconds": seconds, "level": k / repeats}
+        for k in range(repeats)
+        for seconds in (pause, 1000.0, 0.0)
+    ]
+    search = MVRSMSearchCV(
+        Sleeper(),
+        {"seconds": Real(0.0, 1000.0), "level": Real(0.0, 1.0)},
+        n_iter=len(points),
+        initial_points=points,
+        n_initial_points=len(points),
+        n_pending=3,
+        cv=[next(StratifiedKFold(2).split(*_nothing()))],
+        n_jobs=1,
+        fit_timeout=limit,
+        refit=False,
+        random_state=0,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of the stuck fits
+        log = search.fit(*_nothing()).fit_log_
+    begins = log["start"][np.argsort(log["candidate"])]
+    return [float(gap) - limit for gap in (begins[2::3] - begins[1::3])]
+
+
+def _nothing() -> tuple[Any, Any]:
+    """Return a table that there is nothing to learn from."""
+    return np.zeros((20, 1)), np.arange(20) % 2
 
 
 def threads(estimator: Any, rounds: int, n_samples: int = 4000) -> tuple[float, float]:
@@ -236,19 +281,17 @@ def threads(estimator: Any, rounds: int, n_samples: int = 4000) -> tuple[float, 
         Ratios of medians: with as many threads a slot as there are cores, set by the
         user's variable, to what two slots do by themselves.
     """
-    X, y = Case("", None, [], n_samples).data()
-    splits = list(StratifiedKFold(5).split(X, y))
-    job = FitJob(estimator, X, y, splits, get_scorer("accuracy"))
-    ruled, crowded = Cost(), Cost()
+    case = Case("", estimator, [{"random_state": 0}, {"random_state": 1}], n_samples)
+    X, y = case.data()
+    costs = {(n, k): Cost() for k in (FEW, MANY) for n in (None, os.cpu_count())}
     for _ in range(rounds):
-        for count, cost in ((None, ruled), (os.cpu_count(), crowded)):
-            with _variable("OMP_NUM_THREADS", count), Evaluator(job, n_jobs=2) as slots:
-                run_all(slots, [{}] * 2)
-                timed(partial(run_all, slots, [{}] * 2), cost)
-    return (
-        median(crowded.cpu) / median(ruled.cpu),
-        median(crowded.wall) / median(ruled.wall),
+        for (count, times), cost in costs.items():
+            with _variable("OMP_NUM_THREADS", count):
+                timed(partial(ours(case, times).fit, X, y), cost)
+    ruled, crowded = (
+        costs[n, MANY].less(costs[n, FEW]) for n in (None, os.cpu_count())
     )
+    return crowded[0] / ruled[0], crowded[1] / ruled[1]
 
 
 @contextlib.contextmanager
@@ -265,12 +308,15 @@ def _variable(name: str, value: int | None) -> Iterator[None]:
             os.environ[name] = before
 
 
-def run_all(evaluator: Evaluator, params: Sequence[dict[str, Any]]) -> None:
-    """Evaluate candidates on five folds."""
-    for k, each in enumerate(params):
-        evaluator.submit(k, each, range(5))
-    while evaluator.next_event() is not None:
-        pass
+class Held:
+    """Scores a fit by what its process holds."""
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> dict[str, float]:
+        """Return the process's number, and megabytes: resident, and its own."""
+        process = require("psutil", "psutil").Process()
+        held = process.memory_full_info()
+        sizes = {"resident": held.rss / MEGABYTE, "own": held.uss / MEGABYTE}
+        return {"pid": float(process.pid), **sizes}
 
 
 def memory(n_samples: int = 1_000_000) -> dict[str, list[float]]:
@@ -286,22 +332,45 @@ def memory(n_samples: int = 1_000_000) -> dict[str, list[float]]:
     dict of str to list of float
         The resident set of the parent and of each worker, and what is a worker's alone.
     """
-    psutil = require("psutil", "psutil")
     X, y = Case("", None, [], n_samples).data()
-    # every worker reads the whole table, and holds no part of it after the fit
-    splits = [(np.arange(n_samples), np.arange(2))] * 8
-    job = FitJob(Sleeper(0.5), X, y, splits, Pid())
-    with Evaluator(job, n_jobs=2) as evaluator:
-        evaluator.submit(0, {}, range(len(splits)))
-        pids = set()
-        while (fold := evaluator.next_event()) is not None:
-            pids.add(int((fold.test_scores or {})["score"]))
-        found = [psutil.Process(pid).memory_full_info() for pid in sorted(pids)]
-        return {
-            "parent, resident": [psutil.Process().memory_info().rss / MEGABYTE],
-            "workers, resident": [each.rss / MEGABYTE for each in found],
-            "workers, their own": [each.uss / MEGABYTE for each in found],
-        }
+    # whoever reads all of the table copies it; then small fits see what has stayed
+    tiny = np.arange(2)
+    large, small = (np.arange(n_samples), tiny), (tiny, tiny)
+    search = MVRSMSearchCV(
+        Sleeper(0.5),
+        {"level": [0.0]},
+        n_iter=1,
+        cv=[large] * 4 + [small] * 4,
+        scoring=Held(),
+        n_jobs=2,
+        refit=False,
+    ).fit(X, y)
+    results = search.cv_results_
+    last = {  # by process, of the small ones
+        results[f"split{k}_test_pid"][0]: [
+            float(results[f"split{k}_test_{name}"][0]) for name in ("resident", "own")
+        ]
+        for k in range(4, 8)
+    }
+    parent = require("psutil", "psutil").Process().memory_info().rss / MEGABYTE
+    resident, own = zip(*last.values(), strict=True)
+    return {
+        "parent, resident": [parent],
+        "workers, resident": list(resident),
+        "workers, their own": list(own),
+    }
+
+
+def _line(case: Case, costs: dict[tuple[str, int], Cost]) -> str:
+    """Return the line of a table that tells of a comparison."""
+    mine, other = (costs[who, MANY].less(costs[who, FEW]) for who in ("ours", "theirs"))
+    fit = 1e3 * mine[0] / (5 * (MANY - FEW) * len(case.params))
+    longer = costs["ours", FEW].less(costs["theirs", FEW])
+    # without the fits of one round, in which we may be slower or faster
+    share = FEW / (MANY - FEW)
+    once = [longer[k] - share * (mine[k] - other[k]) for k in (0, 1)]
+    ratios = f"{mine[0] / other[0]:8.3f}{mine[1] / other[1]:8.3f}"
+    return f"{case.name:34}{ratios}{fit:10.1f}{once[0]:11.2f}{once[1]:7.2f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -311,16 +380,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     program.add_argument("--rounds", type=int, default=5)
     program.add_argument("--samples", type=int, default=1_000_000, help="of memory")
     options = program.parse_args(arguments)
-    print("Engine against RandomizedSearchCV: ratio of the medians of the rounds")
-    print(f"{'fits':36}{'CPU':>8}{'wall':>8}{'ms a fit':>10}")
+    print("A fit in our search, against one in RandomizedSearchCV; and what our search")
+    print("takes longer to begin and to end, in seconds")
+    print(
+        f"{'fits':34}{'CPU':>8}{'wall':>8}{'ms a fit':>10}{'once, CPU':>11}{'wall':>7}"
+    )
     for case in cases(options.candidates):
-        ours, theirs = compare(case, options.rounds)
-        fit = 1e3 * median(ours.cpu) / (5 * len(case.params))
-        cpu, wall = (
-            median(mine) / median(other)
-            for mine, other in ((ours.cpu, theirs.cpu), (ours.wall, theirs.wall))
-        )
-        print(f"{case.name:36}{cpu:8.3f}{wall:8.3f}{fit:10.1f}", flush=True)
+        print(_line(case, compare(case, options.rounds)), flush=True)
     print("Every slot with all cores, against the rule")
     for booster in boosters():
         cpu, wall = threads(booster, options.rounds)
