@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import OptimizeResult
 
+from sklearn_mvrsm._blas import single_threaded
 from sklearn_mvrsm._exploration import Region, initial_design
 from sklearn_mvrsm._history import History
 from sklearn_mvrsm._mvrsm import MvrsmMethod
@@ -232,7 +233,8 @@ class MVRSMOptimizer:
         if self._queue:
             proposal = self._queue.pop(0)
         else:
-            point = self._propose()
+            with single_threaded():
+                point = self._propose()
             proposal = _Pending(self.space.decode(point), point)
         self._pending.append(proposal)
         self._seen.add(proposal.point.tobytes())
@@ -291,7 +293,8 @@ class MVRSMOptimizer:
         """
         self._require_a_value()
         canonical = self.space.canonical(np.atleast_2d(np.asarray(points, float)))
-        return self._method.predict(self._history(), canonical)
+        with single_threaded():
+            return self._method.predict(self._history(), canonical)
 
     def _canonical(self, params: Mapping[str, Any]) -> FloatArray:
         return self.space.canonical(self.space.encode(params))

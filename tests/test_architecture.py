@@ -52,6 +52,7 @@ LAYERS = {
         "_layout",
         "_space",
     ),
+    "blas": ("_blas",),
     "optimizer": ("_optimizer",),
     "compat": ("_sklearn_compat",),
     "workers": ("_interrupt", "_outcomes", "_inline", "_process", "_runs", "_workers"),
@@ -93,7 +94,8 @@ LAYERS = {
 ABOVE = {
     "arrays": set(),
     "names": set(),
-    "optimizer": {"arrays", "names"},
+    "blas": set(),
+    "optimizer": {"arrays", "names", "blas"},
     "compat": set(),
     "workers": {"compat"},
     "evaluation": {"workers", "compat"},
@@ -120,6 +122,7 @@ SHARED = {"names": {"_domain"}}
 DEPENDENCIES = {
     "arrays": {"numpy", "scipy"},
     "names": {"numpy", "scipy"},
+    "blas": {"threadpoolctl"},  # scikit-learn requires it
     "optimizer": {"numpy", "scipy"},
     "compat": {"sklearn", "joblib", "loky", "numpy"},
     "workers": set(),
@@ -162,7 +165,7 @@ OUTSIDE = {"spaces", "inspection", "benchmarks", "optuna"}
 # What exists for an optional library may import it first thing.
 FOR_A_LIBRARY = {"optuna": {"optuna"}}
 
-REQUIRED = {"numpy", "scipy", "sklearn", "joblib"}
+REQUIRED = {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"}
 
 
 @cache

@@ -2,6 +2,7 @@ import ast
 import itertools
 import math
 import pickle
+import statistics
 import subprocess
 import sys
 import warnings
@@ -205,11 +206,14 @@ def test_failures_are_learned_from():
         y = trial.suggest_float("y", 0.0, 1.0)
         return y - x if x < 0.5 else 1 / 0
 
-    study = run(30, objective=objective)
-    failed = [trial.state.name == "FAIL" for trial in study.trials]
-    assert sum(failed[15:]) < sum(failed[:15])
-    assert sum(failed) < 15
-    assert study.best_value < -0.4  # the best, -0.5, is where failures begin
+    best = []
+    for seed in range(3):
+        study = run(40, objective=objective, sampler=ours(seed))
+        failed = [trial.state.name == "FAIL" for trial in study.trials]
+        assert sum(failed[20:]) < sum(failed[:20])
+        assert sum(failed) < 15
+        best.append(study.best_value)
+    assert statistics.median(best) < -0.45  # the best, -0.5, is where failures begin
 
 
 def study_with(*extra):
