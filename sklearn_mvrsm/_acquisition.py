@@ -29,6 +29,8 @@ __all__ = [
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
+TOLERANCE = 1e-4  # relative change of log EI at which a climb ends
+
 
 def minimise_spline(
     splines: RidgeSplines,
@@ -160,7 +162,7 @@ def climb_expected_improvement(
         jac=True,
         method="L-BFGS-B",
         bounds=np.column_stack([low, high]),
-        options={"maxiter": iterations, "maxfun": iterations},
+        options={"maxiter": iterations, "maxfun": iterations, "ftol": TOLERANCE},
     )
     point[moving] = np.clip(result.x, low, high)
     return point, -float(result.fun)
