@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_mvrsm._evaluation import FoldScore
 from sklearn_mvrsm._fingerprint import (
     describe,
     describe_estimator,
@@ -28,6 +27,7 @@ from sklearn_mvrsm._fingerprint import (
     digest_folds,
 )
 from sklearn_mvrsm._fold import FitJob
+from sklearn_mvrsm._fold_score import FoldScore
 from sklearn_mvrsm._journal import Journal, Record, differences
 from sklearn_mvrsm._proposals import Plan, make_optimizer
 from sklearn_mvrsm._sklearn_compat import num_samples

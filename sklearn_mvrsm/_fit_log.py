@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_mvrsm._evaluation import FoldScore
+from sklearn_mvrsm._fold_score import FoldScore
 
 __all__ = ["FitLog"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_mvrsm._evaluation import FoldScore
+from sklearn_mvrsm._fold_score import FoldScore
 from sklearn_mvrsm._racing import Race
 from sklearn_mvrsm._results import Candidate
 from sklearn_mvrsm._sklearn_compat import named_scorers

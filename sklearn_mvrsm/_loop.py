@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from sklearn_mvrsm._evaluation import Evaluator, FoldScore
+from sklearn_mvrsm._evaluation import Evaluator
+from sklearn_mvrsm._fold_score import FoldScore
 from sklearn_mvrsm._judge import Judge
 from sklearn_mvrsm._optimizer import SpaceExhaustedError
 from sklearn_mvrsm._results import Candidate

@@ -24,6 +24,7 @@ from sklearn_mvrsm._acquisition import (
 from sklearn_mvrsm._domain import Domain
 from sklearn_mvrsm._exploration import Region, neighbours, perturb_as_paper, redraw
 from sklearn_mvrsm._history import History, penalised
+from sklearn_mvrsm._steps import COORDINATE, MODEL, Steps
 from sklearn_mvrsm._surrogate import CAPACITY, FORGET, Surrogate
 
 __all__ = ["MvrsmMethod"]
@@ -32,9 +33,6 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 
-MODEL, COORDINATE = 0, 1
-DECAY = 0.98  # of the success counts, a step
-FLOOR = 0.15  # smallest chance of either kind of step
 GROWTH = 1.15  # the prior is learnt again when there are this many times more values
 ITERATIONS = 20  # of L-BFGS from the incumbent or from a candidate
 SWEEP_ITERATIONS = 10  # of L-BFGS after a change of category
@@ -49,12 +47,9 @@ CLIMBS = 2  # candidates whose reals are optimised
 CLIMB_WORK = 1e7  # multiplications that one climb may cost
 RESOLUTION = 2.0**24  # steps of a range, on which climbs end
 SHORTEST_CLIMB = 5  # steps of a climb that are made whatever they cost
-WIDEST, WIDTH, NARROWEST = 0.4, 0.2, 0.0025  # of a coordinate step
 PREDICT_ROWS = 2000  # points predicted at a time, to bound the memory
 WORK = 2e7  # multiplications that scoring one batch of candidates may cost
 SHORTEST = 8  # candidates that are scored whatever it costs
-PATIENCE = (5.0, 20.0)  # fewest and most failures until a step is halved, else d / 2
-HORIZON = 200  # steps until only single coordinates change
 
 
 class MvrsmMethod:
@@ -74,41 +69,11 @@ class MvrsmMethod:
         self._rows: list[int] = []  # trials that the surrogate holds
         self._known = 0  # trials that were offered to it
         self._learnt_at = 0
-        self._width = WIDTH
-        self._streak = 0  # successes in a row, or failures as a negative number
-        self._tried = np.array([2.0, 2.0])
-        self._improved = np.array([1.0, 1.0])
-        self._kind: dict[bytes, int] = {}  # kind of step behind each pending point
-        self._best = math.inf
-        self._steps = 0
-
-    # --- learning which steps work --------------------------------------------
+        self.steps = Steps(region.domain.d)
 
     def observe(self, point: FloatArray, value: float) -> None:
         """Take note of whether the step that proposed ``point`` improved."""
-        better = math.isfinite(value) and value < self._best
-        self._best = value if better else self._best
-        kind = self._kind.pop(point.tobytes(), None)
-        if kind is None:
-            return
-        self._steps += 1
-        self._count(kind, better)
-        if kind == COORDINATE:
-            self._adapt_width(better)
-
-    def _count(self, kind: int, better: bool) -> None:
-        self._tried[kind] = DECAY * self._tried[kind] + 1.0
-        self._improved[kind] = DECAY * self._improved[kind] + better
-
-    def _adapt_width(self, better: bool) -> None:
-        streak, (low, high) = self._streak, PATIENCE
-        self._streak = max(streak, 0) + 1 if better else min(streak, 0) - 1
-        if self._streak >= 3:
-            self._width, self._streak = min(2.0 * self._width, WIDEST), 0
-        elif self._streak <= -min(max(self.region.domain.d / 2.0, low), high):
-            self._width, self._streak = self._width / 2.0, 0
-        if self._width < NARROWEST:
-            self._width = WIDTH
+        self.steps.observe(point, value)
 
     # --- proposing ------------------------------------------------------------
 
@@ -132,21 +97,16 @@ class MvrsmMethod:
         if len(history.pending):
             pending = history.pending
             self.surrogate.imagine(pending, self.region.active(pending))
-        rate = self._improved / self._tried
-        chance = np.clip(rate[MODEL] / max(rate.sum(), 1e-12), FLOOR, 1.0 - FLOOR)
-        kind = MODEL if rng.random() < chance else COORDINATE
+        kind = self.steps.draw(rng)
         if kind == MODEL:
             point = self._model_step(points, values, rng)
             if not len(self._open(point[np.newaxis], history.seen)):
-                self._count(MODEL, False)
+                self.steps.count(MODEL, better=False)
                 kind = COORDINATE
         if kind == COORDINATE:
             point = self._coordinate_step(points, values, history.seen, rng)
         self.surrogate.truncate(len(self._rows))
-        # proposals that were not taken are never told
-        waiting = {row.tobytes() for row in history.pending}
-        self._kind = {key: k for key, k in self._kind.items() if key in waiting}
-        self._kind[point.tobytes()] = kind
+        self.steps.propose(point, kind, history.pending)
         return point
 
     def predict(
@@ -278,8 +238,8 @@ class MvrsmMethod:
         rng: np.random.Generator,
     ) -> FloatArray:
         parents = points[np.argsort(values, kind="stable")[:PARENTS]]
-        chance = self._chance()
-        region, width = self.region, self._width
+        chance = self.steps.chance(self.surrogate.relevance)
+        region, width = self.region, self.steps.width
         near = neighbours(region, parents, CANDIDATES, width, chance, rng)
         anywhere = region.canonical(region.domain.sample(rng, ANYWHERE))
         points = self._open(np.concatenate([near, anywhere]), seen)
@@ -311,7 +271,7 @@ class MvrsmMethod:
             if not free.any():
                 continue
             posterior = self.surrogate.slice(start, active)
-            reach = BOX * self._width * domain.span
+            reach = BOX * self.steps.width * domain.span
             low = np.maximum(domain.lower, start - reach)
             high = np.minimum(domain.upper, start + reach)
             top, score = climb_expected_improvement(
@@ -344,15 +304,6 @@ class MvrsmMethod:
         weights, _ = surrogate.section(incumbent, active)
         values = splines.features(points) @ weights
         return points[np.sort(np.argsort(values, kind="stable")[:limit])]
-
-    def _chance(self) -> FloatArray:
-        """Probability that each coordinate changes: falls with time, grows with use."""
-        d = self.region.domain.d
-        share = 1.0 - math.log1p(min(self._steps, HORIZON)) / math.log1p(HORIZON)
-        chance = max(1.0 / d, min(1.0, 20.0 / d) * share)
-        relevance = self.surrogate.relevance
-        scaled = chance * relevance / relevance.mean()
-        return np.asarray(np.clip(scaled, 0.25 * chance, 1.0))
 
     def _score(self, points: FloatArray) -> FloatArray:
         if not len(points):

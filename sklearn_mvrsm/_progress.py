@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Self
 
-from sklearn_mvrsm._evaluation import FoldScore
+from sklearn_mvrsm._fold_score import FoldScore
 from sklearn_mvrsm._judge import Judge
 from sklearn_mvrsm._results import Candidate
 

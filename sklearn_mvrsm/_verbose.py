@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sklearn_mvrsm._evaluation import FoldScore
+from sklearn_mvrsm._fold_score import FoldScore
 
 _WIDTH = 80
 

@@ -35,6 +35,7 @@ LAYERS = {
         "_surrogate",
         "_acquisition",
         "_paper",
+        "_steps",
         "_mvrsm",
     ),
     "names": (
@@ -53,13 +54,14 @@ LAYERS = {
         "_space",
     ),
     "blas": ("_blas",),
-    "optimizer": ("_optimizer",),
+    "optimizer": ("_optimizer", "_minimize"),
     "compat": ("_sklearn_compat",),
     "workers": ("_interrupt", "_outcomes", "_inline", "_process", "_runs", "_workers"),
     "evaluation": (
         "_surroundings",
         "_payload",
         "_fold",
+        "_fold_score",
         "_cluster",
         "_tether",
         "_outpost",

@@ -16,11 +16,11 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_mvrsm._evaluation import (
     Evaluator,
-    FoldScore,
     _open_job,
     _run_mapped_fold,
 )
 from sklearn_mvrsm._fold import FitJob, FitReport, run_fold
+from sklearn_mvrsm._fold_score import FoldScore
 from sklearn_mvrsm._outcomes import Died, Event, Returned
 from sklearn_mvrsm._payload import write_payload
 from sklearn_mvrsm._surroundings import Surroundings

@@ -6,8 +6,8 @@ from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_mvrsm import MVRSMSearchCV, Real
-from sklearn_mvrsm._evaluation import FoldScore
 from sklearn_mvrsm._fit_log import FitLog
+from sklearn_mvrsm._fold_score import FoldScore
 
 X, y = load_iris(return_X_y=True)
 COLUMNS = ["candidate", "fold", "status", "slot", "start", "finish"]

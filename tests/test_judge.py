@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_mvrsm import MVRSMSearchCV
-from sklearn_mvrsm._evaluation import FoldScore
+from sklearn_mvrsm._fold_score import FoldScore
 from sklearn_mvrsm._judge import Judge
 from sklearn_mvrsm._racing import Race
 from sklearn_mvrsm._results import Candidate

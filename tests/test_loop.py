@@ -6,7 +6,7 @@ from collections import deque
 import numpy as np
 import pytest
 
-from sklearn_mvrsm._evaluation import FoldScore
+from sklearn_mvrsm._fold_score import FoldScore
 from sklearn_mvrsm._loop import SearchLoop
 from sklearn_mvrsm._optimizer import SpaceExhaustedError
 

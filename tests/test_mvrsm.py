@@ -7,18 +7,14 @@ from sklearn_mvrsm import Categorical, Integer, Real, SearchSpace, _mvrsm
 from sklearn_mvrsm._exploration import Region
 from sklearn_mvrsm._history import History
 from sklearn_mvrsm._mvrsm import (
-    COORDINATE,
-    FLOOR,
     ITERATIONS,
-    MODEL,
-    NARROWEST,
     RESOLUTION,
     SHORTEST_CLIMB,
-    WIDEST,
     MvrsmMethod,
     _memorable,
     _novel,
 )
+from sklearn_mvrsm._steps import COORDINATE, FLOOR, MODEL, NARROWEST, WIDEST
 from sklearn_mvrsm._surrogate import CAPACITY
 
 MIXED = {
@@ -190,11 +186,11 @@ def test_a_step_that_ends_nowhere_new_counts_as_tried(monkeypatch):
     monkeypatch.setattr(
         MvrsmMethod, "_model_step", lambda self, points, values, rng: points[0]
     )
-    before = bench.method._improved / bench.method._tried
+    before = bench.method.steps.improved / bench.method.steps.tried
     for _ in range(20):
         bench.ask()
         bench.pending.clear()
-    after = bench.method._improved / bench.method._tried
+    after = bench.method.steps.improved / bench.method.steps.tried
     assert after[MODEL] < before[MODEL]
     assert after[COORDINATE] == before[COORDINATE]
 
@@ -330,36 +326,36 @@ def test_the_kind_of_step_that_improves_is_taken_more_often(monkeypatch, good):
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_failure_is_no_improvement(monkeypatch, value):
     bench, _ = with_fake_steps(monkeypatch)
-    improved = bench.method._improved.copy()
+    improved = bench.method.steps.improved.copy()
     for _ in range(10):
         bench.tell(bench.ask(), value)
-    assert np.all(bench.method._improved <= improved)
+    assert np.all(bench.method.steps.improved <= improved)
     point = bench.ask()
     bench.tell(point, bench.values[:10].min() - 1.0)
-    assert bench.method._best == bench.values[:10].min() - 1.0
+    assert bench.method.steps.best == bench.values[:10].min() - 1.0
 
 
 def test_points_that_were_not_proposed_say_nothing_about_steps():
     bench = Bench(MIXED)
-    tried = bench.method._tried.copy()
+    tried = bench.method.steps.tried.copy()
     bench.tell_random(30)
-    assert np.array_equal(bench.method._tried, tried)
+    assert np.array_equal(bench.method.steps.tried, tried)
 
 
 def test_steps_widen_with_successes_and_narrow_with_failures(monkeypatch):
     bench, kinds = with_fake_steps(monkeypatch)
-    widths = [bench.method._width]
+    widths = [bench.method.steps.width]
     value = 0.0
     for _ in range(150):
         point = bench.ask()
         value -= 1.0
         bench.tell(point, value if kinds[-1] == COORDINATE else 1e3)
-        widths.append(bench.method._width)
+        widths.append(bench.method.steps.width)
     assert widths[-1] > widths[0]
     assert max(widths) <= WIDEST
     for _ in range(600):
         bench.tell(bench.ask(), 1e3)
-        widths.append(bench.method._width)
+        widths.append(bench.method.steps.width)
     assert min(widths) < widths[0] / 4.0
     assert min(widths) >= NARROWEST
     # once too narrow it starts again
@@ -367,12 +363,16 @@ def test_steps_widen_with_successes_and_narrow_with_failures(monkeypatch):
     assert max(after) >= widths[0]
 
 
+def chance(bench):
+    return bench.method.steps.chance(bench.method.surrogate.relevance)
+
+
 def test_fewer_coordinates_change_as_time_goes_on():
     bench = Bench({f"x{i}": Real(0.0, 1.0) for i in range(10)})
     chances = []
     for steps in (0, 20, 10_000):
-        bench.method._steps = steps
-        chances.append(bench.method._chance())
+        bench.method.steps.n = steps
+        chances.append(chance(bench))
         assert np.all((chances[-1] > 0.0) & (chances[-1] <= 1.0))
     assert np.all(chances[0] > chances[1])
     assert np.all(chances[1] > chances[2])
@@ -381,9 +381,9 @@ def test_fewer_coordinates_change_as_time_goes_on():
 
 def test_relevant_coordinates_change_more_often():
     bench = Bench({f"x{i}": Real(0.0, 1.0) for i in range(10)})
-    bench.method._steps = 10_000
+    bench.method.steps.n = 10_000
     bench.method.surrogate.relevance = np.linspace(0.2, 5.0, 10)
-    assert np.all(np.diff(bench.method._chance()) > 0.0)
+    assert np.all(np.diff(chance(bench)) > 0.0)
 
 
 def test_only_proposals_under_way_are_remembered():
@@ -392,12 +392,12 @@ def test_only_proposals_under_way_are_remembered():
     for _ in range(6):
         bench.ask()
         bench.pending.pop()  # not taken: never told
-    assert len(bench.method._kind) == 1
+    assert len(bench.method.steps._kind) == 1
     kept = bench.ask()
     bench.ask()
-    assert kept.tobytes() in bench.method._kind
+    assert kept.tobytes() in bench.method.steps._kind
     bench.tell(kept)
-    assert kept.tobytes() not in bench.method._kind
+    assert kept.tobytes() not in bench.method.steps._kind
 
 
 # --- bounded cost ---------------------------------------------------------------
@@ -465,7 +465,7 @@ def test_a_climb_moves_reals_within_the_width_of_a_step_and_nothing_else(monkeyp
     share = ((top - region.domain.lower) / region.domain.span)[split:] * RESOLUTION
     np.testing.assert_allclose(share, np.round(share), atol=1e-4)
     moved = np.abs(top - start)[split:] / region.domain.span[split:]
-    assert 0.0 < moved.max() <= method._width + 1e-6
+    assert 0.0 < moved.max() <= method.steps.width + 1e-6
     assert method._score(top[np.newaxis])[0] > score[0]
 
 

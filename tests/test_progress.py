@@ -4,7 +4,7 @@ import builtins
 
 import pytest
 
-from sklearn_mvrsm._evaluation import FoldScore
+from sklearn_mvrsm._fold_score import FoldScore
 from sklearn_mvrsm._progress import ProgressBar
 from sklearn_mvrsm._results import Candidate
 

@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_mvrsm import MVRSMSearchCV
-from sklearn_mvrsm._evaluation import FoldScore
+from sklearn_mvrsm._fold_score import FoldScore
 from sklearn_mvrsm._verbose import Printer
 
 X, y = make_classification(60, random_state=0)

@@ -1,0 +1,101 @@
+"""A function minimised in one call, as :func:`scipy.optimize.minimize` does it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from sklearn_mvrsm._optimizer import MVRSMOptimizer, SpaceExhaustedError
+
+__all__ = ["minimize"]
+
+Params = dict[str, Any]
+
+
+def minimize(
+    func: Callable[[Params], float],
+    space: Any,
+    n_iter: int,
+    *,
+    method: str = "mvrsm",
+    n_initial_points: int | None = None,
+    initial_points: Sequence[Mapping[str, Any]] = (),
+    random_state: int | None = None,
+    callback: Callable[[OptimizeResult], bool | None] | None = None,
+) -> OptimizeResult:
+    """Minimise a black-box function of named, mixed and conditional parameters.
+
+    Parameters
+    ----------
+    func : callable
+        ``func(params) -> float``; ``params`` holds the active parameters. A result
+        that is not finite is a failure.
+    space : SearchSpace, dict or list of dict
+        What may be proposed.
+    n_iter : int
+        Number of evaluations, at least 1.
+    method, n_initial_points, random_state
+        As for :class:`MVRSMOptimizer`.
+    initial_points : sequence of mapping, default=()
+        Configurations to evaluate first.
+    callback : callable or None, default=None
+        ``callback(intermediate_result)`` after each evaluation, with ``x`` and
+        ``fun`` of that evaluation; a true return value stops.
+
+    Returns
+    -------
+    OptimizeResult
+        ``x`` (best params), ``fun`` (its value), ``nfev``, ``x_iters`` (params of
+        each evaluation), ``func_vals`` (values, shape ``(nfev,)``), ``success`` and
+        ``message``.
+
+    Raises
+    ------
+    ValueError
+        If an argument makes no sense, or no evaluation gave a finite value.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import Categorical, Real, minimize
+    >>> space = {"x": Real(-1.0, 1.0), "kind": Categorical(["bowl", "plane"])}
+    >>> def func(params):
+    ...     x = params["x"]
+    ...     return x**2 if params["kind"] == "bowl" else 2.0 + x
+    >>> result = minimize(func, space, 40, random_state=0)
+    >>> result.x["kind"], bool(result.fun < 0.01)
+    ('bowl', True)
+    """
+    if n_iter < 1:
+        raise ValueError(f"'n_iter' must be >= 1, got {n_iter}")
+    optimizer = MVRSMOptimizer(
+        space,
+        method=method,
+        n_initial_points=n_initial_points,
+        random_state=random_state,
+        n_iter=n_iter,
+    )
+    for params in initial_points:
+        optimizer.enqueue(params)
+    message = "All evaluations were made."
+    for _ in range(n_iter):
+        try:
+            params = optimizer.ask()
+        except SpaceExhaustedError as error:
+            message = str(error)
+            break
+        value = float(func(params))
+        optimizer.tell(params, value)
+        if callback is not None and callback(OptimizeResult(x=params, fun=value)):
+            message = "The callback asked to stop."
+            break
+    trials = optimizer.trials
+    return OptimizeResult(
+        x=optimizer.best_params,
+        fun=optimizer.best_value,
+        nfev=len(trials),
+        x_iters=[trial.params for trial in trials],
+        func_vals=np.array([trial.value for trial in trials]),
+        success=True,
+        message=message,
+    )
