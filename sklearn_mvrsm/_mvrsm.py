@@ -238,7 +238,7 @@ class MvrsmMethod:
         rng: np.random.Generator,
     ) -> FloatArray:
         parents = points[np.argsort(values, kind="stable")[:PARENTS]]
-        chance = self.steps.chance(self.surrogate.relevance)
+        chance = self.steps.chance(self.surrogate.belief.relevance)
         region, width = self.region, self.steps.width
         near = neighbours(region, parents, CANDIDATES, width, chance, rng)
         anywhere = region.canonical(region.domain.sample(rng, ANYWHERE))

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from beliefs import believe
 
 from sklearn_mvrsm import Categorical, Integer, Real, SearchSpace, _mvrsm
 from sklearn_mvrsm._exploration import Region
@@ -364,7 +365,7 @@ def test_steps_widen_with_successes_and_narrow_with_failures(monkeypatch):
 
 
 def chance(bench):
-    return bench.method.steps.chance(bench.method.surrogate.relevance)
+    return bench.method.steps.chance(bench.method.surrogate.belief.relevance)
 
 
 def test_fewer_coordinates_change_as_time_goes_on():
@@ -382,7 +383,7 @@ def test_fewer_coordinates_change_as_time_goes_on():
 def test_relevant_coordinates_change_more_often():
     bench = Bench({f"x{i}": Real(0.0, 1.0) for i in range(10)})
     bench.method.steps.n = 10_000
-    bench.method.surrogate.relevance = np.linspace(0.2, 5.0, 10)
+    believe(bench.method.surrogate, relevance=np.linspace(0.2, 5.0, 10))
     assert np.all(np.diff(chance(bench)) > 0.0)
 
 

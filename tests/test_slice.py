@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from beliefs import believe
 from slopes import central_differences
 
 from sklearn_mvrsm._domain import Domain
@@ -21,7 +22,7 @@ def fitted(domain, n=25, seed=0, splines=0.0):
     log = Prior.default().log + rng.normal(0.0, 0.5, KINDS + 6)
     log[:KINDS] += splines
     log[-1] = np.log(1e-2)
-    surrogate.prior = Prior(log)
+    believe(surrogate, prior=Prior(log))
     points = domain.sample(rng, n + 1)
     active = rng.random(points.shape) >= 0.2
     active[-1, -1] = True
@@ -83,7 +84,7 @@ def test_what_is_inactive_has_no_slope_in_the_smooth_part():
 
 def test_where_there_is_no_doubt_the_deviation_has_no_slope():
     surrogate, point, active = fitted(DOMAINS["reals"])
-    surrogate.prior.log[-1] = np.log(1e-30)
+    surrogate.belief.prior.log[-1] = np.log(1e-30)
     told, every = point[np.newaxis], active[np.newaxis]
     for _ in range(2):
         surrogate.append(told, every)

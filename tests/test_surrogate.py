@@ -2,18 +2,14 @@ import pickle
 
 import numpy as np
 import pytest
+from beliefs import believe
 
+from sklearn_mvrsm._cholesky import safe_cholesky
 from sklearn_mvrsm._domain import Domain
 from sklearn_mvrsm._evidence import KINDS, Prior
+from sklearn_mvrsm._learning import LEARN_FROM, RELEVANCE_LIMIT, _informative
 from sklearn_mvrsm._smooth import Coordinates, matern
-from sklearn_mvrsm._surrogate import (
-    CAPACITY,
-    LEARN_FROM,
-    RELEVANCE_LIMIT,
-    Surrogate,
-    _informative,
-    _safe_cholesky,
-)
+from sklearn_mvrsm._surrogate import CAPACITY, Surrogate
 
 MIXED = Domain((3, 2), ((-2, 3), (0, 1)), ((-1.0, 2.0), (0.0, 1e-3)))
 DOMAINS = {
@@ -53,7 +49,7 @@ def some_prior(seed=0):
 
 def fitted(domain, n=25, seed=0, prior=None):
     surrogate = Surrogate(domain, seed)
-    surrogate.prior = some_prior(seed) if prior is None else prior
+    believe(surrogate, prior=some_prior(seed) if prior is None else prior)
     points, active = drawn(domain, n, seed)
     surrogate.append(points, active)
     surrogate.solve(objective(domain, points))
@@ -64,8 +60,8 @@ def smooth_part(surrogate, points, active, other, other_active):
     """The smooth covariance, from the lengths."""
     features = Coordinates(surrogate.domain).features
     w, others = features(points, active), features(other, other_active)
-    apart = (w[:, np.newaxis] - others) * surrogate.smooth_scale
-    return surrogate.prior.smooth * matern((apart**2).sum(axis=2))[0]
+    apart = (w[:, np.newaxis] - others) * surrogate.belief.smooth_scale
+    return surrogate.belief.prior.smooth * matern((apart**2).sum(axis=2))[0]
 
 
 def own_features(covariance):
@@ -76,13 +72,13 @@ def own_features(covariance):
 
 def explicit_features(surrogate, points, active):
     """Splines, gated splines, gates, and the features of the local and smooth terms."""
-    design, prior = surrogate._design, surrogate.prior
+    belief, prior = surrogate.belief, surrogate.belief.prior
     gate, linear, local, sharpness = np.exp(prior.log[KINDS : KINDS + 4])
-    phi = design.splines.features(points) * design.scale(prior)
+    phi = belief.splines.features(points) * belief.spline_scale
     smooth = own_features(smooth_part(surrogate, points, active, points, active))
-    if not design.gates.count:
+    if not belief.gates.count:
         return np.hstack([phi, smooth])
-    z = design.gates.features(points, active)
+    z = belief.gates.features(points, active)
     gated = (phi[:, :, np.newaxis] * z[:, np.newaxis, :]).reshape(len(points), -1)
     own = own_features(local * np.exp(sharpness * (z @ z.T - 1.0)))
     return np.hstack([phi, np.sqrt(gate) * gated, np.sqrt(linear) * z, own, smooth])
@@ -109,7 +105,7 @@ def test_prediction_is_ridge_regression_on_the_gated_features(domain):
     told = together[: len(points)]
     centre = told.mean(axis=0)
     left, sizes, right = np.linalg.svd(told - centre, full_matrices=False)
-    shrunk = sizes / (sizes**2 + surrogate.prior.noise)
+    shrunk = sizes / (sizes**2 + surrogate.belief.prior.noise)
     weights = right.T @ (shrunk * (left.T @ (y - y.mean())))
     level = y.mean() - centre @ weights
     predicted = surrogate.predict(new, new_active)
@@ -126,7 +122,7 @@ def test_deviation_is_the_posterior_deviation(domain):
         surrogate, np.vstack([points, new]), np.vstack([active, new_active])
     )
     n = len(points)
-    noisy = covariance[:n, :n] + surrogate.prior.noise * np.eye(n)
+    noisy = covariance[:n, :n] + surrogate.belief.prior.noise * np.eye(n)
     cross = covariance[:n, n:]
     variance = np.diag(covariance)[n:] - np.einsum(
         "ij,ij->j", cross, np.linalg.solve(noisy, cross)
@@ -144,7 +140,7 @@ def test_deviation_is_the_posterior_deviation(domain):
 def test_one_by_one_is_the_same_as_all_at_once(domain):
     surrogate, points, active = fitted(domain, 40)
     grown = Surrogate(domain, 0)
-    grown.prior = surrogate.prior
+    believe(grown, prior=surrogate.belief.prior)
     for k in range(0, 40, 3):
         grown.append(points[k : k + 3], active[k : k + 3])
     grown.solve(objective(domain, points))
@@ -173,7 +169,7 @@ def test_truncate_undoes_append(domain):
     together = np.vstack([points, new[15:]])
     surrogate.solve(objective(domain, together))
     fresh = Surrogate(domain, 0)
-    fresh.prior = surrogate.prior
+    believe(fresh, prior=surrogate.belief.prior)
     fresh.append(together, np.vstack([active, new_active[15:]]))
     fresh.solve(objective(domain, together))
     np.testing.assert_allclose(
@@ -202,7 +198,7 @@ def test_the_surrogate_interpolates_where_there_is_little_noise():
     prior.log[-1] = np.log(1e-8)
     for domain in (MIXED, DOMAINS["reals"]):
         surrogate = Surrogate(domain, 0)
-        surrogate.prior = prior
+        believe(surrogate, prior=prior)
         points, active = drawn(domain, 12, inactive=0.0)
         surrogate.append(points, active)
         surrogate.solve(objective(domain, points))
@@ -223,7 +219,7 @@ def test_deviation_shrinks_where_something_was_observed(domain):
     surrogate.amplitude = amplitude
     _, after = surrogate.predict_with_deviation(new, new_active)
     assert np.all(after <= before + 1e-9)
-    limit = np.sqrt(surrogate.prior.noise * amplitude)
+    limit = np.sqrt(surrogate.belief.prior.noise * amplitude)
     assert np.all(after <= limit + 1e-9)
 
 
@@ -244,7 +240,7 @@ def test_imagined_points_change_no_prediction_and_take_the_doubt_away(domain):
 
 def test_observations_told_twice_count_as_their_mean():
     surrogate = Surrogate(MIXED, 0)
-    surrogate.prior = some_prior()
+    believe(surrogate, prior=some_prior())
     points, active = drawn(MIXED, 10, inactive=0.0)
     surrogate.append(np.repeat(points, 2, axis=0), np.repeat(active, 2, axis=0))
     values = np.repeat(objective(MIXED, points), 2)
@@ -254,7 +250,9 @@ def test_observations_told_twice_count_as_their_mean():
     scale = surrogate.output.scale
     # what noise is left is shared between two
     mean = surrogate.output.apply(objective(MIXED, points))
-    gram = kernel(surrogate, points, active) + surrogate.prior.noise / 2.0 * np.eye(10)
+    gram = kernel(
+        surrogate, points, active
+    ) + surrogate.belief.prior.noise / 2.0 * np.eye(10)
     inverse = np.linalg.inv(gram)
     level = (inverse @ mean).sum() / inverse.sum()
     expected = level + kernel(surrogate, points, active) @ inverse @ (mean - level)
@@ -303,8 +301,8 @@ def test_learning_works_in_every_domain(domain):
     value, deviation = surrogate.predict_with_deviation(new, new_active)
     assert np.all(np.isfinite(value))
     assert np.all(deviation > 0.0)
-    assert np.all(surrogate.relevance <= RELEVANCE_LIMIT)
-    assert np.all(surrogate.relevance >= 1.0 / RELEVANCE_LIMIT)
+    assert np.all(surrogate.belief.relevance <= RELEVANCE_LIMIT)
+    assert np.all(surrogate.belief.relevance >= 1.0 / RELEVANCE_LIMIT)
     assert surrogate.n == 40
 
 
@@ -344,7 +342,7 @@ def test_the_coordinate_that_matters_becomes_relevant():
             100,
             values=lambda points, j=j: np.cos(points[:, j] * 3.0 / domain.span[j]),
         )
-        assert surrogate.relevance.argmax() == j
+        assert surrogate.belief.relevance.argmax() == j
 
 
 def test_learning_does_not_depend_on_the_order_of_the_observations():
@@ -369,8 +367,8 @@ def test_few_or_equal_observations_leave_the_prior_as_it_was():
     ]:
         surrogate = Surrogate(MIXED, 0)
         surrogate.learn(points[:n], active[:n], values[:n])
-        assert np.array_equal(surrogate.prior.log, Prior.default().log)
-        assert np.all(surrogate.relevance == 1.0)
+        assert np.array_equal(surrogate.belief.prior.log, Prior.default().log)
+        assert np.all(surrogate.belief.relevance == 1.0)
         assert surrogate.n == n
 
 
@@ -441,13 +439,13 @@ def test_a_factor_is_found_where_rounding_has_spoilt_definiteness():
     rng = np.random.default_rng(0)
     thin = rng.normal(size=(20, 3)) * 1e4
     matrix = thin @ thin.T - 1e-7 * np.eye(20)
-    lower = _safe_cholesky(matrix, 1e-8)
+    lower = safe_cholesky(matrix, 1e-8)
     assert np.all(np.diag(lower) > 0.0)
     np.testing.assert_allclose(lower @ lower.T, matrix, rtol=1e-6, atol=1e-2)
     good = thin @ thin.T + np.eye(20)
-    np.testing.assert_allclose(_safe_cholesky(good, 1e-8), np.linalg.cholesky(good))
+    np.testing.assert_allclose(safe_cholesky(good, 1e-8), np.linalg.cholesky(good))
 
 
 def test_what_is_not_finite_is_refused_instead_of_mended_for_ever():
     with pytest.raises(np.linalg.LinAlgError):
-        _safe_cholesky(np.diag([1.0, -np.inf]), 1e-8)
+        safe_cholesky(np.diag([1.0, -np.inf]), 1e-8)

@@ -1,0 +1,161 @@
+"""What is believed of the function before it is observed: the covariance of points.
+
+Notation
+--------
+``Phi (n, D)``     splines at n points, scaled by their prior deviation
+``S (n, n)``       similarity of the gates, see :mod:`sklearn_mvrsm._gates`
+``M (n, n)``       smooth covariance, see :mod:`sklearn_mvrsm._smooth`
+``K (n, n)``       covariance ``(Phi Phi^T) (1 + gate S) + linear S + local
+                   exp(sharpness (S - 1)) + smooth M``
+
+The gated splines (every spline times every indicator of a category or integer) are
+never built: they enter through ``1 + gate S``.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from sklearn_mvrsm._basis import RidgeSplines, span_basis
+from sklearn_mvrsm._domain import Domain
+from sklearn_mvrsm._evidence import KINDS, Prior, default_lengths
+from sklearn_mvrsm._gates import Gates
+from sklearn_mvrsm._rows import Rows
+from sklearn_mvrsm._smooth import Coordinates, matern, squared_distances
+
+__all__ = ["Belief"]
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class _Basis:
+    """The splines, what belongs to each, and the gates."""
+
+    splines: RidgeSplines
+    kind: IntArray
+    norm: FloatArray  # (KINDS,) variance one for each kind of spline over the box
+    gates: Gates
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """The covariance of any two points.
+
+    Parameters
+    ----------
+    domain : Domain
+        The box.
+    seed : int
+        Of the random directions and offsets.
+    relevance : ndarray of shape (d,)
+        How much each coordinate matters.
+    prior : Prior
+        How strong each part of the covariance is.
+    log_lengths : ndarray of shape (d,)
+        Of the smooth part.
+    """
+
+    domain: Domain
+    seed: int
+    relevance: FloatArray
+    prior: Prior
+    log_lengths: FloatArray
+
+    @classmethod
+    def default(cls, domain: Domain, seed: int) -> "Belief":
+        """Return what is believed before there are data."""
+        lengths = default_lengths(domain.d)
+        return cls(domain, seed, np.ones(domain.d), Prior.default(), lengths)
+
+    @cached_property
+    def _basis(self) -> _Basis:
+        rng = np.random.default_rng(self.seed)  # the same draws for every relevance
+        probes = self.domain.sample(rng, 100)
+        splines, kind = span_basis(self.domain, rng, self.relevance)
+        variance = splines.features(probes).var(axis=0)
+        total = np.bincount(kind, weights=variance, minlength=KINDS)
+        norm = 1.0 / np.where(total > 0.0, total, 1.0)
+        return _Basis(splines, kind, norm, Gates(self.domain, self.relevance))
+
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """Features of the smooth part."""
+        return Coordinates(self.domain)
+
+    @property
+    def splines(self) -> RidgeSplines:
+        """The ridge splines."""
+        return self._basis.splines
+
+    @property
+    def gates(self) -> Gates:
+        """The gates; without any, no spline is gated."""
+        return self._basis.gates
+
+    @property
+    def spline_scale(self) -> FloatArray:
+        """Prior deviation of each spline's weight, shape ``(D,)``."""
+        strength = np.sqrt(self._basis.norm * self.prior.splines)
+        return np.asarray(strength[self._basis.kind])
+
+    @property
+    def smooth_scale(self) -> FloatArray:
+        """One over the length of each feature of the smooth part."""
+        return np.asarray(np.exp(-self.log_lengths)[self.coordinates.group])
+
+    def rows(self, points: FloatArray, active: BoolArray) -> Rows:
+        """Return what points are in the covariance.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+        active : ndarray of bool of shape (n, d)
+        """
+        splines = self.splines.features(points)
+        splines *= self.spline_scale
+        smooth = self.coordinates.features(points, active) * self.smooth_scale
+        return Rows(splines, self.gates.features(points, active), smooth)
+
+    def covariance(self, rows: Rows, other: Rows) -> FloatArray:
+        """Return the covariance of each row with each other one."""
+        covariance = rows.splines @ other.splines.T
+        if self.gates.count:
+            factor, added = self.prior.gate(rows.gates @ other.gates.T)
+            covariance *= factor
+            covariance += added
+        smooth, _ = matern(squared_distances(rows.smooth, other.smooth))
+        covariance += self.prior.smooth * smooth
+        return covariance
+
+    def variance(self, rows: Rows) -> FloatArray:
+        """Return the diagonal of a covariance."""
+        variance = np.einsum("ij,ij->i", rows.splines, rows.splines)
+        if self.gates.count:
+            similarity = np.einsum("ij,ij->i", rows.gates, rows.gates)
+            factor, added = self.prior.gate(similarity)
+            variance = variance * factor + added
+        return np.asarray(variance + self.prior.smooth)
+
+    def grams(self, points: FloatArray) -> FloatArray:
+        """Return the covariance of each kind of spline at strength one.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (KINDS, n, n)
+        """
+        basis = self._basis
+        phi = basis.splines.features(points)
+        grams = np.zeros((KINDS, len(points), len(points)))
+        for k in range(KINDS):
+            columns = phi[:, basis.kind == k]
+            grams[k] = basis.norm[k] * (columns @ columns.T)
+        return grams
