@@ -26,6 +26,7 @@ from sklearn_mvrsm._outcomes import (
     describe,
 )
 from sklearn_mvrsm._payload import PayloadFile, read_payload
+from sklearn_mvrsm._pool import Pool
 from sklearn_mvrsm._remote import RemotePool
 from sklearn_mvrsm._surroundings import Surroundings, thread_limits
 from sklearn_mvrsm._workers import WorkerPool
@@ -97,7 +98,7 @@ class Evaluator:
         self._records: dict[int, _Record] = {}
         self._decided: deque[FoldScore] = deque()
         self._resources = contextlib.ExitStack()
-        self._pool: WorkerPool | InlinePool | RemotePool
+        self._pool: Pool
         self._run: Callable[..., FitReport]
 
     def __enter__(self) -> Self:
@@ -118,7 +119,7 @@ class Evaluator:
             self._resources = stack.pop_all()
         return self
 
-    def _new_pool(self, path: str) -> WorkerPool | RemotePool:
+    def _new_pool(self, path: str) -> Pool:
         if self._cluster is not None:
             return RemotePool(
                 self._cluster, path, setup=_open_job, memory_limit=self._memory_limit

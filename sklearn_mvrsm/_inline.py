@@ -3,13 +3,14 @@
 import time
 from collections import deque
 from collections.abc import Callable, Hashable
-from typing import Any, Self
+from typing import Any
 
 from sklearn_mvrsm._outcomes import Event, attempt
+from sklearn_mvrsm._pool import Pool
 
 
-class InlinePool:
-    """The interface of `WorkerPool`, run in the caller's process without limits.
+class InlinePool(Pool):
+    """Run tasks in the caller's process, without limits.
 
     A task runs when its event is asked for.
     """
@@ -19,12 +20,6 @@ class InlinePool:
     def __init__(self) -> None:
         self._queue: deque[tuple[Hashable, Callable[..., Any], tuple[Any, ...]]]
         self._queue = deque()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
 
     @property
     def free(self) -> int:
@@ -38,32 +33,13 @@ class InlinePool:
         *args: Any,
         timeout: float | None = None,
     ) -> None:
-        """Queue a task.
-
-        Parameters
-        ----------
-        task_id, fn, *args
-            As in `WorkerPool.submit`.
-        timeout : None
-            Nothing else can be enforced here.
-        """
+        """Queue a task, without a limit. See `Pool.submit`."""
         if timeout is not None:
             raise ValueError("a task in the caller's process cannot have a time limit")
         self._queue.append((task_id, fn, args))
 
     def next_event(self, timeout: float | None = None) -> Event | None:
-        """Run the next task.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            Ignored: a task runs to its end.
-
-        Returns
-        -------
-        Event or None
-            None when no task waits.
-        """
+        """Run the next task, to its end whatever the timeout. See `Pool.next_event`."""
         if not self._queue:
             return None
         task_id, fn, args = self._queue.popleft()
@@ -72,7 +48,7 @@ class InlinePool:
         return Event(task_id, outcome, 0, started, time.monotonic())
 
     def cancel(self, task_id: Hashable) -> bool:
-        """Drop a task that waits; no event follows. Return whether there was one."""
+        """Drop a task that waits. See `Pool.cancel`."""
         kept = [task for task in self._queue if task[0] != task_id]
         was_waiting = len(kept) < len(self._queue)
         self._queue = deque(kept)

@@ -1,4 +1,4 @@
-"""The pool whose slots are on a cluster: the interface of `WorkerPool`, elsewhere.
+"""The pool whose slots are on a cluster.
 
 A task goes to the cluster as soon as a slot is free, from whichever thread finds out.
 There it runs in a child of some process (`run_at_outpost`), so the cluster never loses
@@ -29,6 +29,7 @@ from sklearn_mvrsm._outcomes import (
     attempt,
 )
 from sklearn_mvrsm._outpost import Mission, Report, run_at_outpost
+from sklearn_mvrsm._pool import Pool
 from sklearn_mvrsm._process import Answer, decode, encode_task
 from sklearn_mvrsm._tether import Tether
 
@@ -61,7 +62,7 @@ class _Note:
     when: float
 
 
-class RemotePool:
+class RemotePool(Pool):
     """Run tasks on a cluster, each in a child process that can be killed there.
 
     Parameters
@@ -111,9 +112,6 @@ class RemotePool:
             raise
         return self
 
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
-
     @property
     def free(self) -> int:
         """How many more tasks could start at once."""
@@ -126,13 +124,9 @@ class RemotePool:
         *args: Any,
         timeout: float | None = None,
     ) -> None:
-        """Queue a task; it is sent now if a slot is free.
+        """Queue a task; it is sent now if a slot is free. See `Pool.submit`.
 
-        Parameters
-        ----------
-        task_id, fn, *args, timeout
-            As in `WorkerPool.submit`; but ``fn`` is given the path of the data before
-            its other arguments.
+        ``fn`` is given the path of the data before its other arguments.
         """
         encoded = attempt(encode_task, (fn, args))
         blob = encoded.value if isinstance(encoded, Returned) else b""
@@ -148,23 +142,7 @@ class RemotePool:
         self._fill()
 
     def next_event(self, timeout: float | None = None) -> Event | None:
-        """Wait for a task to end.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            Seconds to wait at most.
-
-        Returns
-        -------
-        Event or None
-            None when the time is over, or when no task is under way.
-
-        Raises
-        ------
-        RuntimeError
-            If no fit can be run on a machine of the cluster, or the cluster is lost.
-        """
+        """Wait for a task to end. See `Pool.next_event`."""
         give_up = None if timeout is None else time.monotonic() + timeout
         while self._open:
             self._fill()
@@ -183,18 +161,7 @@ class RemotePool:
         return None
 
     def cancel(self, task_id: Hashable) -> bool:
-        """Drop a task; no event follows. One that runs is killed after a short while.
-
-        Parameters
-        ----------
-        task_id : hashable
-            A task under way; others are ignored.
-
-        Returns
-        -------
-        bool
-            Whether it was still waiting, so that nothing of it has been run.
-        """
+        """Drop a task. See `Pool.cancel`."""
         task = self._open.pop(task_id, None)
         with self._lock:
             if task is not None and task in self._queue:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import Pipe
-from typing import Any, Self
+from typing import Any
 
 from sklearn_mvrsm._outcomes import (
     Event,
@@ -31,6 +31,7 @@ from sklearn_mvrsm._outcomes import (
     attempt,
     memory_limit_problem,
 )
+from sklearn_mvrsm._pool import Pool
 from sklearn_mvrsm._process import WorkerProcess, decode, encode_task
 from sklearn_mvrsm._runs import Run, Task
 
@@ -59,11 +60,10 @@ class _Refusal:
 _Note = Run | _Refusal | WorkerProcess
 
 
-class WorkerPool:
+class WorkerPool(Pool):
     """Run tasks in killable processes, at most ``n_workers`` at a time.
 
-    Tasks wait in a queue, first in, first out. Use it in a ``with`` block: a pool that
-    is not closed keeps the interpreter from ending.
+    A pool that is not closed keeps the interpreter from ending.
 
     Parameters
     ----------
@@ -119,12 +119,6 @@ class WorkerPool:
         self._closed = False
         self._reader, self._writer = Pipe(duplex=False)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
-
     @property
     def free(self) -> int:
         """How many more tasks could start at once."""
@@ -138,19 +132,7 @@ class WorkerPool:
         *args: Any,
         timeout: float | None = None,
     ) -> None:
-        """Queue a task; it starts now if a slot is free.
-
-        Parameters
-        ----------
-        task_id : hashable
-            Names the task in its event; not that of a task still under way.
-        fn : callable
-            What to run. It and its arguments are pickled now.
-        *args
-            Its arguments.
-        timeout : float, optional
-            Seconds after its start at which the task is killed.
-        """
+        """Queue a task; it starts now if a slot is free. See `Pool.submit`."""
         if self._closed:
             raise RuntimeError("the pool is closed")
         if task_id in self._open:
@@ -167,23 +149,7 @@ class WorkerPool:
         self._fill()
 
     def next_event(self, timeout: float | None = None) -> Event | None:
-        """Wait for a task to end.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            Seconds to wait at most.
-
-        Returns
-        -------
-        Event or None
-            None when the time is over, or when no task is under way.
-
-        Raises
-        ------
-        RuntimeError
-            If workers cannot be set up.
-        """
+        """Wait for a task to end. See `Pool.next_event`."""
         give_up = None if timeout is None else time.monotonic() + timeout
         while self._open:
             self._fill()
@@ -203,20 +169,10 @@ class WorkerPool:
         return None
 
     def cancel(self, task_id: Hashable) -> bool:
-        """Drop a task; no event follows.
+        """Drop a task. See `Pool.cancel`.
 
-        A running task may go on for as long as a new worker would take to start, then
-        it is killed: so a short one does not cost a process.
-
-        Parameters
-        ----------
-        task_id : hashable
-            A task under way; others are ignored.
-
-        Returns
-        -------
-        bool
-            Whether it was still waiting, so that nothing of it has been run.
+        A running task may go on for as long as a new worker would take to start: so a
+        short one does not cost a process.
         """
         task = self._open.pop(task_id, None)
         latest = time.monotonic() + self._start_seconds

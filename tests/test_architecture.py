@@ -59,7 +59,15 @@ LAYERS = {
     "blas": ("_blas",),
     "optimizer": ("_optimizer", "_minimize"),
     "compat": ("_sklearn_compat",),
-    "workers": ("_interrupt", "_outcomes", "_inline", "_process", "_runs", "_workers"),
+    "workers": (
+        "_interrupt",
+        "_outcomes",
+        "_pool",
+        "_inline",
+        "_process",
+        "_runs",
+        "_workers",
+    ),
     "evaluation": (
         "_surroundings",
         "_payload",
