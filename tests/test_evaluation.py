@@ -205,9 +205,9 @@ def test_errors_are_raised_as_what_they_were_and_losses_stay_rows(n_jobs):
     strict = job(Misbehaving(), raise_errors=True)
     with Evaluator(strict, n_jobs=n_jobs) as evaluator:
         evaluator.submit(0, {"fault": "memory_error"}, range(2))
-        evaluator.submit(1, {"fault": "own_error"}, range(1))
         assert evaluator.next_event(PATIENCE).status == "out_of_memory"
         assert evaluator.next_event(PATIENCE).status == "skipped"
+        evaluator.submit(1, {"fault": "own_error"}, range(1))
         with pytest.raises(OwnError) as caught:
             evaluator.next_event(PATIENCE)
         assert caught.value.args == ("why", 3)
