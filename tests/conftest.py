@@ -1,6 +1,14 @@
 """Fixtures that several test modules use."""
 
 import pytest
+from threadpoolctl import threadpool_limits
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_blas_thread():
+    """One thread of BLAS in this process: tables are tiny, and cores may be busy."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 @pytest.fixture
