@@ -218,7 +218,11 @@ class Evaluator:
         self._decided.extend(record.decide())
 
     def close(self) -> None:
-        """Kill what runs, and remove the file of the job."""
+        """Kill what runs, and remove the file of the job; keep what has finished."""
+        if self._memory is not None and not self._in_caller:
+            with contextlib.suppress(Exception):  # what ends the search comes first
+                while (event := self._pool.next_event(0.0)) is not None:
+                    self._take(event)
         self._resources.close()
 
     def _take(self, event: Event) -> None:

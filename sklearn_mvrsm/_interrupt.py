@@ -1,45 +1,63 @@
-"""Ctrl-C that is not lost: an interrupt that nobody heeded is raised again.
+"""Ctrl-C that is neither lost nor harmful.
 
 Python raises ``KeyboardInterrupt`` wherever the main thread happens to be. Where that
 is in a finalizer, or in a callback that was entered from C, the exception is printed
-and dropped, and a search would go on as if nobody had pressed a key.
+and dropped, and a search would go on as if nobody had pressed a key. Where processes
+are being ended, it would leave some of them behind.
 """
 
 import contextlib
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType
+
+__all__ = ["Interrupts", "heeded_interrupts"]
+
+
+class Interrupts:
+    """What is known of interrupts in a block of `heeded_interrupts`."""
+
+    def __init__(self) -> None:
+        self._pressed = False
+        self._held = False
+
+    def check(self) -> None:
+        """Raise ``KeyboardInterrupt`` if there has been an interrupt."""
+        if self._pressed:
+            raise KeyboardInterrupt
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Let a short block come to its end; raise afterwards what came meanwhile."""
+        known, self._held = self._pressed, True
+        try:
+            yield
+        finally:
+            self._held = False
+        if not known:
+            self.check()
+
+    def _handle(self, signum: int, frame: FrameType | None) -> None:
+        self._pressed = True
+        if not self._held:
+            signal.default_int_handler(signum, frame)
 
 
 @contextlib.contextmanager
-def heeded_interrupt() -> Iterator[Callable[[], None]]:
+def heeded_interrupts() -> Iterator[Interrupts]:
     """Remember interrupts within a block.
 
     Where somebody else handles them, or in another thread than the main one, nothing
     is changed.
-
-    Yields
-    ------
-    callable
-        Raises ``KeyboardInterrupt`` if there was an interrupt in this block before.
     """
-    pressed = threading.Event()
-
-    def check() -> None:
-        if pressed.is_set():
-            raise KeyboardInterrupt
-
-    def handle(signum: int, frame: FrameType | None) -> None:
-        pressed.set()
-        signal.default_int_handler(signum, frame)
-
+    interrupts = Interrupts()
     in_main = threading.current_thread() is threading.main_thread()
     if not in_main or signal.getsignal(signal.SIGINT) != signal.default_int_handler:
-        yield check
+        yield interrupts
         return
-    signal.signal(signal.SIGINT, handle)
+    signal.signal(signal.SIGINT, interrupts._handle)
     try:
-        yield check
+        yield interrupts
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)

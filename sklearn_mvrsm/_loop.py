@@ -111,12 +111,13 @@ class SearchLoop:
         evaluator : Evaluator
             Runs the folds; the caller closes it, which ends what is still running.
         check : callable
-            Called once a second where nothing happens; what it raises ends the search.
+            Called before each wait of a second; what it raises ends the search.
         """
         self._propose(evaluator)
         while (fold := self._next(evaluator, check)) is not None:
             self._receive(fold, evaluator)
             self._propose(evaluator)
+        check()
         self._tell(len(self._params))
 
     def _next(
@@ -125,11 +126,11 @@ class SearchLoop:
         """Wait for a fold; None where nothing is under way, or the time is over."""
         end = math.inf if self._deadline is None else self._deadline
         while self._n_due:
+            check()
             left = max(end - time.monotonic(), 0.0)
             fold = evaluator.next_event(min(left, _MAX_WAIT))
             if fold is not None or left <= _MAX_WAIT:
                 return fold
-            check()
         return None
 
     def _receive(self, fold: FoldScore, evaluator: Evaluator) -> None:

@@ -1,11 +1,18 @@
-"""A task on a worker, and what became of it."""
+"""A task on a worker and what became of it, or why the worker takes none."""
 
 from collections.abc import Hashable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
-from sklearn_mvrsm._outcomes import Died, Outcome, OutOfMemory, TimedOut, describe
+from sklearn_mvrsm._outcomes import (
+    Died,
+    Outcome,
+    OutOfMemory,
+    Returned,
+    TimedOut,
+    describe,
+)
 from sklearn_mvrsm._process import Answer, WorkerProcess, decode
 
 
@@ -83,3 +90,31 @@ def _cause_of_death(worker: WorkerProcess) -> Died | OutOfMemory:
             "system because memory ran out"
         )
     return Died(f"the worker died with {reason}")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a worker is not ready."""
+
+    is_error: bool  # of its setup; else it died
+    reason: str
+
+    def told(self, n_times: int) -> str:
+        """Return a message for who has to mend it."""
+        if self.is_error:
+            return f"a worker could not be set up:\n{self.reason}"
+        return (
+            f"{n_times} workers in a row died while starting, the last one with "
+            f"{self.reason}. Look at the standard error output for its cause; too "
+            "little memory and modules that cannot be imported are common."
+        )
+
+
+def setup_problem(worker: WorkerProcess) -> Problem | None:
+    """Say why a worker that should be ready is not."""
+    if worker.ready.exception() is not None:
+        return Problem(False, worker.how_it_ended())
+    outcome = decode(worker.ready.result())
+    if isinstance(outcome, Returned):
+        return None
+    return Problem(True, outcome.traceback)

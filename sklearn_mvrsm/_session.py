@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sklearn_mvrsm._callbacks import TaskTree
@@ -11,7 +12,7 @@ from sklearn_mvrsm._conclusion import keep_results, report
 from sklearn_mvrsm._evaluation import Evaluator
 from sklearn_mvrsm._fit_log import FitLog
 from sklearn_mvrsm._fold import FitJob
-from sklearn_mvrsm._interrupt import heeded_interrupt
+from sklearn_mvrsm._interrupt import Interrupts, heeded_interrupts
 from sklearn_mvrsm._judge import Judge
 from sklearn_mvrsm._loop import Observer, SearchLoop
 from sklearn_mvrsm._progress import ProgressBar
@@ -71,19 +72,41 @@ def run_search(
         )
         printer.begin()
         tree.begin_search(n_candidates, search.n_splits_)
-        try:
-            with evaluator, heeded_interrupt() as check:
-                loop.run(evaluator, check)
-        except KeyboardInterrupt:
+
+        def keep() -> None:
             search.fit_log_ = log.to_dict()
-            # A callable refit may not bear part of the results.
-            with contextlib.suppress(Exception):
-                keep_results(search, loop.finished, judge, job.scorer)
-            raise
-    search.fit_log_ = log.to_dict()
-    keep_results(search, loop.finished, judge, job.scorer)
+            keep_results(search, loop.finished, judge, job.scorer)
+
+        _run(loop, evaluator, keep)
     report(search, loop.finished)
     tree.end_search()
+
+
+def _run(loop: SearchLoop, evaluator: Evaluator, keep: Callable[[], None]) -> None:
+    """Run the loop; whatever ends it, end its processes and keep what was found."""
+    with heeded_interrupts() as interrupts:
+        try:
+            with _open(evaluator, interrupts):
+                loop.run(evaluator, interrupts.check)
+        except BaseException:
+            # A callable refit may not bear part of the results.
+            with interrupts.held(), contextlib.suppress(Exception):
+                keep()
+            raise
+        with interrupts.held():
+            keep()
+
+
+@contextlib.contextmanager
+def _open(evaluator: Evaluator, interrupts: Interrupts) -> Iterator[None]:
+    """Open an evaluator, and close it whoever presses a key meanwhile."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(evaluator)
+        try:
+            yield
+        finally:
+            with interrupts.held():
+                stack.close()
 
 
 def _evaluator(search: Any, job: FitJob, checkpoint: Checkpoint | None) -> Evaluator:

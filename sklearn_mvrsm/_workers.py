@@ -32,8 +32,8 @@ from sklearn_mvrsm._outcomes import (
     memory_limit_problem,
 )
 from sklearn_mvrsm._pool import Pool
-from sklearn_mvrsm._process import WorkerProcess, decode, encode_task
-from sklearn_mvrsm._runs import Run, Task
+from sklearn_mvrsm._process import WorkerProcess, encode_task
+from sklearn_mvrsm._runs import Run, Task, setup_problem
 
 _MAX_FRESH_DEATHS = 2
 """So many processes in a row that die before their first task end the pool."""
@@ -112,6 +112,8 @@ class WorkerPool(Pool):
         self._spare_wanted = memory_limit is not None
         self._start_seconds = 0.0
         self._fresh_deaths = 0
+        self._idle_deaths = 0  # since a task has ended
+        self._was_ready = False  # whether any worker ever was
         self._queue: deque[Task] = deque()
         self._open: dict[Hashable, Task] = {}  # tasks whose event is still owed
         self._lock = threading.RLock()
@@ -215,6 +217,7 @@ class WorkerPool(Pool):
             self._slots.append(_Slot(len(self._slots), self._new_worker()))
         for slot in self._slots:
             if slot.worker.is_ready and not self._launch(slot):
+                self._count_idle_death(slot.worker)
                 self._replace(slot)
         all_ready = all(slot.worker.is_ready for slot in self._slots)
         wanted = self._spare_wanted and self._keep_spare
@@ -265,9 +268,10 @@ class WorkerPool(Pool):
                     continue
                 slot.run = None
             self._replace(slot, just_died=True)
+            killed = time.monotonic()
             limit = run.task.timeout
             if self._is_open(run.task) and limit is not None:
-                return self._event(run, TimedOut(limit, now - run.started), now)
+                return self._event(run, TimedOut(limit, killed - run.started), killed)
         return None
 
     def _end_orphaned_groups(self) -> None:
@@ -290,6 +294,7 @@ class WorkerPool(Pool):
             now = time.monotonic()
             del self._open[note.task.task_id]
             return Event(note.task.task_id, note.outcome, None, now, now)
+        self._idle_deaths = 0
         outcome = note.outcome()
         slot = self._slots[note.slot]
         if slot.run is note:  # not healthy: still on its slot
@@ -323,17 +328,12 @@ class WorkerPool(Pool):
 
     def _welcome(self, worker: WorkerProcess) -> None:
         """Check that a worker was set up; give up if that keeps failing."""
-        error = worker.ready.exception()
-        if error is None:
-            outcome = decode(worker.ready.result())
-            if not isinstance(outcome, Returned):
-                raise RuntimeError(
-                    f"a worker could not be set up:\n{outcome.traceback}"
-                )
-            self._fresh_deaths = 0
+        problem = setup_problem(worker)
+        if problem is None:
+            self._fresh_deaths, self._was_ready = 0, True
             self._start_seconds = time.monotonic() - worker.started
             return
-        if worker is self._spare:
+        if worker is self._spare and self._was_ready:
             self._spare, self._spare_wanted = None, False
             self._discard(worker)
             return
@@ -341,14 +341,19 @@ class WorkerPool(Pool):
         if not slots:
             return
         self._fresh_deaths += 1
-        reason = worker.how_it_ended()
-        if self._fresh_deaths >= _MAX_FRESH_DEATHS:
-            raise RuntimeError(
-                f"{self._fresh_deaths} workers in a row died while starting, the last "
-                f"one with {reason}. Look at the standard error output for its cause; "
-                "too little memory and modules that cannot be imported are common."
-            )
+        once = problem.is_error and not self._was_ready  # as it would be each time
+        if once or self._fresh_deaths >= _MAX_FRESH_DEATHS:
+            raise RuntimeError(problem.told(self._fresh_deaths))
         self._replace(slots[0])
+
+    def _count_idle_death(self, worker: WorkerProcess) -> None:
+        """Give up if workers keep dying while they wait for their first task."""
+        self._idle_deaths += 1
+        if self._idle_deaths > _MAX_FRESH_DEATHS * self.n_workers:
+            raise RuntimeError(
+                f"{self._idle_deaths} workers in a row died before they were given a "
+                f"task, the last one with {worker.how_it_ended()}."
+            )
 
     def _replace(self, slot: _Slot, *, just_died: bool = False) -> None:
         """Put the spare, or a new worker, in the place of a slot's worker."""

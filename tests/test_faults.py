@@ -8,6 +8,7 @@ mark in their environment. Two cases run at a time, for most of each is waiting.
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,7 +35,7 @@ MARK = "SKLEARN_MVRSM_FAULT_TEST"
 
 @dataclass(frozen=True)
 class Finished:
-    """What a case printed, how it ended, and what it left."""
+    """What a case printed, how it ended, and what it left: processes and files."""
 
     seen: dict
     stdout: str
@@ -45,15 +46,21 @@ class Finished:
 
 
 def marked(mark):
-    """Describe the processes that carry a mark."""
-    found = []
+    """Find the processes that carry a mark, each with its command."""
+    found = {}
     for process in psutil.process_iter():
         try:
             if process.environ().get(MARK) == mark and process.status() != "zombie":
-                found.append(" ".join(process.cmdline())[-200:])
+                found[process] = " ".join(process.cmdline())[-200:]
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
     return found
+
+
+def files_of_ours(folder):
+    """Find what the engine, or joblib in a fit, has put among temporary files."""
+    kinds = ("sklearn-mvrsm-*", "joblib_memmapping_folder*")
+    return [path.name for kind in kinds for path in Path(folder).glob(kind)]
 
 
 class Case:
@@ -62,13 +69,17 @@ class Case:
     def __init__(self, *arguments, stdin=None, **env):
         self.mark = uuid.uuid4().hex
         self.folder = tempfile.mkdtemp()
+        self.temporary = Path(self.folder, "tmp")
+        self.temporary.mkdir()
         self.start = time.monotonic()
+        # Into files: a pipe ends with the last process that holds it, not with ours.
+        self.outputs = [Path(self.folder, name) for name in ("stdout", "stderr")]
+        out, err = (path.open("wb") for path in self.outputs)
         self.process = subprocess.Popen(
             [sys.executable, *(a.replace("FOLDER", self.folder) for a in arguments)],
             stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+            stdout=out,
+            stderr=err,
             cwd=self.folder,
             start_new_session=True,
             env={
@@ -76,11 +87,17 @@ class Case:
                 "PYTHONPATH": os.pathsep.join(
                     [*env.pop("path", []), str(TESTS), *sys.path[1:]]
                 ),
+                "TMPDIR": str(self.temporary),
+                "JOBLIB_TEMP_FOLDER": str(self.temporary),
                 MARK: self.mark,
                 **env,
             },
         )
-        self.stdin = stdin
+        out.close()
+        err.close()
+        if stdin is not None:
+            with self.process.stdin as file:
+                file.write(stdin.encode())
 
     def wait_for(self, condition):
         while not condition() and self.process.poll() is None:
@@ -94,21 +111,23 @@ class Case:
 
     def finish(self):
         """Wait for the end of the process, and of all that it started."""
-        try:
-            out, err = self.process.communicate(self.stdin, timeout=LIMIT)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            out, err = self.process.communicate()
-            err += f"\n(killed after {LIMIT} s)"
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(LIMIT)
         end = time.monotonic()
-        while left := marked(self.mark):
+        while left := [*marked(self.mark).values(), *files_of_ours(self.temporary)]:
             if time.monotonic() - end > GONE_IN + SLACK:
                 break
             time.sleep(0.1)
+        seconds = time.monotonic() - end
+        for process in marked(self.mark):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        code = self.process.wait()
+        out, err = (path.read_text() for path in self.outputs)
+        shutil.rmtree(self.folder, ignore_errors=True)  # what was killed may write
         lines = [line for line in out.splitlines() if line.startswith("{")]
         seen = json.loads(lines[-1]) if lines else {}
-        code = self.process.returncode
-        return Finished(seen, out, err, code, end - self.start, left)
+        return Finished(seen, out, err, code, seconds, left)
 
 
 def script(name, **env):
@@ -244,7 +263,7 @@ def started(request):
 
 @pytest.fixture
 def finished(started, case):
-    """Wait for a case. Whatever it is about: it leaves no process."""
+    """Wait for a case. Whatever it is about: it leaves no process and no file."""
     result = started[case].result()
     assert result.left == [], result.stderr
     return result

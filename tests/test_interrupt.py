@@ -8,10 +8,11 @@ import time
 
 import pytest
 from estimators import Misbehaving
+from interrupt_moments import interrupt_at_moments
 from sklearn.datasets import load_iris
 
-from sklearn_mvrsm import MVRSMSearchCV
-from sklearn_mvrsm._interrupt import heeded_interrupt
+from sklearn_mvrsm import MVRSMSearchCV, Real
+from sklearn_mvrsm._interrupt import heeded_interrupts
 
 if sys.platform == "win32":
     pytest.skip("signals as Unix has them", allow_module_level=True)
@@ -42,18 +43,38 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def test_an_interrupt_is_raised_where_it_comes():
-    with pytest.raises(KeyboardInterrupt), heeded_interrupt():
+    with pytest.raises(KeyboardInterrupt), heeded_interrupts():
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_an_interrupt_that_was_dropped_is_raised_by_the_next_check():
-    with heeded_interrupt() as check:
-        check()
+    with heeded_interrupts() as interrupts:
+        interrupts.check()
         lose_an_interrupt()
         with pytest.raises(KeyboardInterrupt):
-            check()
+            interrupts.check()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_must_come_to_its_end_does_and_the_interrupt_follows():
+    done = []
+
+    def press_while_held(interrupts):
+        with interrupts.held():
+            press()
+            done.append("all of it")
+
+    with heeded_interrupts() as interrupts:
+        with pytest.raises(KeyboardInterrupt):
+            press_while_held(interrupts)
+        with interrupts.held():
+            done.append("that one has been raised already")
+        with pytest.raises(ZeroDivisionError), interrupts.held():
+            raise ZeroDivisionError
+        with pytest.raises(KeyboardInterrupt):  # as before
+            signal.raise_signal(signal.SIGINT)
+    assert len(done) == 2
 
 
 def test_another_handler_stays_in_force():
@@ -61,10 +82,10 @@ def test_another_handler_stays_in_force():
     before = signal.signal(signal.SIGINT, lambda signum, frame: seen.append(signum))
     try:
         handler = signal.getsignal(signal.SIGINT)
-        with heeded_interrupt() as check:
+        with heeded_interrupts() as interrupts:
             assert signal.getsignal(signal.SIGINT) is handler
             press()
-            check()
+            interrupts.check()
         assert seen == [signal.SIGINT]
     finally:
         signal.signal(signal.SIGINT, before)
@@ -74,8 +95,8 @@ def test_other_threads_change_nothing():
     found = []
 
     def work():
-        with heeded_interrupt() as check:
-            check()
+        with heeded_interrupts() as interrupts:
+            interrupts.check()
             found.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)
@@ -113,3 +134,34 @@ def test_a_search_ends_though_the_exception_was_dropped(tmp_path):
         thread.join()
         signal.signal(signal.SIGALRM, before)
     assert lost.is_set()
+
+
+class Pressing(Misbehaving):
+    """Loses an interrupt in one of its fits."""
+
+    def fit(self, X, y):
+        if self.level > 0.5:
+            lose_an_interrupt()
+        return super().fit(X, y)
+
+
+def test_a_search_in_this_process_ends_though_the_exception_was_dropped():
+    levels = [{"level": level} for level in (0.1, 0.2, 0.9, 0.3)]
+    search = MVRSMSearchCV(
+        Pressing(),
+        {"level": Real(0.0, 1.0)},
+        n_iter=4,
+        n_jobs=1,
+        n_pending=1,
+        cv=2,
+        initial_points=levels,
+    )
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, Y)
+    assert search.cv_results_["params"] == levels[:2]
+
+
+def test_an_interrupt_at_any_moment_keeps_what_has_finished_and_leaves_nothing():
+    counted = interrupt_at_moments(4)
+    assert sum(counted.values()) == 4
+    assert counted["interrupted"] >= 2

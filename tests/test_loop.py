@@ -301,7 +301,7 @@ def test_while_nothing_happens_the_loop_keeps_checking():
     checks = []
     loop = make_loop(Optimizer(), n_iter=3)
     loop.run(Slow(), lambda: checks.append(None))
-    assert len(checks) == 5
+    assert len(checks) == 5 + 9 + 1  # before each fold too, and at the end
     assert len(loop.finished) == 3
 
 
