@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.base import clone, is_classifier, is_regressor
 
 from sklearn_mvrsm._base_parameter import Countable
+from sklearn_mvrsm._outcomes import memory_limit_problem
 from sklearn_mvrsm._space import SearchSpace
 
 Point = npt.NDArray[np.float64]
@@ -63,6 +64,26 @@ def check_target(search: Any, y: Any) -> None:
         raise ValueError(
             f"{type(search).__name__} requires y to be passed, but the target y is "
             f"None; {search.estimator!r} is a classifier or regressor"
+        )
+
+
+def check_memory_limit(search: Any) -> None:
+    """Refuse a memory limit where nothing can enforce it.
+
+    Parameters
+    ----------
+    search : MVRSMSearchCV
+        It has ``fit_memory_limit``.
+
+    Raises
+    ------
+    ValueError
+        If there is a limit, and the platform has none.
+    """
+    limit = search.fit_memory_limit
+    if limit is not None and (problem := memory_limit_problem()):
+        raise ValueError(
+            f"'fit_memory_limit' must be None here, got {limit}: {problem}"
         )
 
 

@@ -13,7 +13,7 @@ from sklearn.utils import indexable
 
 from sklearn_mvrsm._callbacks import TaskTree
 from sklearn_mvrsm._checkpoint import open_checkpoint
-from sklearn_mvrsm._checks import check_names, check_target
+from sklearn_mvrsm._checks import check_memory_limit, check_names, check_target
 from sklearn_mvrsm._fold import FitJob
 from sklearn_mvrsm._folds import FrozenFolds, draw
 from sklearn_mvrsm._html import SummaryMixin
@@ -100,13 +100,14 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]
         Seconds for one fit with its scoring. Then the fit is killed, whatever it does,
         and the other folds of the candidate are skipped.
     fit_memory_limit : int, default=None
-        Bytes that one fit may use on top of what its process uses at the start, where
-        the platform can enforce it (Linux). A fit that asks for more fails.
+        Bytes of address space that one fit may ask for on top of what its process has
+        at the start, where the platform can enforce it (Linux). A fit that asks for
+        more fails.
     timeout : float, default=None
         Seconds for the whole search. Then running fits are killed, the candidates that
         have finished are kept, and the best is refitted.
     checkpoint : str or path-like, default=None
-        File in which every finished fit is kept at once: a journal of JSON lines.
+        File in which every finished fit is kept: a journal of JSON lines.
         If it exists, the search goes on where it ended, as if it had never been
         interrupted; it is refused if it is of another search. See the Notes.
     racing : bool or float, default=False
@@ -306,6 +307,7 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]
         scorers, _ = self._get_scorers()
         X, y = indexable(X, y)
         check_target(self, y)
+        check_memory_limit(self)
         params = check_method_params(X, params=params)
         routed = self._get_routed_params_for_fit(params)
         tree = TaskTree(self, X, y, params.get("sample_weight"))

@@ -185,7 +185,8 @@ def nested():
         pool._slots[0].run.deadline = time.monotonic()
         event = events(pool)["stuck"]
         end = time.monotonic() + 3.0
-        pids = [int(name.removeprefix("nested-")) for name in os.listdir(folder)]
+        names = [name for name in os.listdir(folder) if name.startswith("nested-")]
+        pids = [int(name.removeprefix("nested-")) for name in names]
         left = pids
         while left and time.monotonic() < end:
             left = [pid for pid in left if is_running(pid)]

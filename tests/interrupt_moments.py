@@ -63,8 +63,11 @@ def has_sound_results(found):
     )
 
 
-def workers_left(seconds=10.0):
-    """Whether any process of a fit is there after so long."""
+def workers_left(seconds=30.0):
+    """Whether any process of a fit is there after so long.
+
+    One that is still importing sees late that nobody wants it any more.
+    """
     import psutil
 
     end = time.monotonic() + seconds

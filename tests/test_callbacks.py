@@ -265,6 +265,39 @@ class Failing(StopAtFold):
 
 
 @pytest.mark.parametrize(
+    ("mood", "options"),
+    [("fails", {}), ("hangs", {"n_jobs": 2, "fit_timeout": 1.0})],
+)
+def test_the_bars_of_scikit_learn_come_to_their_end(mood, options, capsys):
+    pytest.importorskip("rich", reason="rich is not installed")
+    search = make_search(space={"mood": ["fine", mood]}, n_iter=2, cv=3, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search.set_callbacks(callback_support.ProgressBar()).fit(X, y)
+    lines = [line for line in capsys.readouterr().out.splitlines() if "%" in line]
+    for name in ("fit", "search"):
+        (line,) = [line for line in lines if f"MVRSMSearchCV - {name}" in line]
+        assert "100%" in line
+
+
+def test_a_callback_that_raises_leaves_no_fit():
+    psutil = pytest.importorskip("psutil")
+    before = set(psutil.Process().children(recursive=True))
+    search = make_search(
+        space={"mood": ["fine", "hangs"]},
+        initial_points=[{"mood": "hangs"}, {"mood": "fine"}],
+        n_iter=2,
+        n_jobs=2,
+        cv=[(np.arange(20), np.arange(20, 40))],
+        fit_timeout=1000.0,
+    )
+    with pytest.raises(LookupError, match="failed at end"):
+        search.set_callbacks(Failing("end")).fit(X, y)
+    left = set(psutil.Process().children(recursive=True)) - before
+    assert [p for p in left if "popen_loky" in " ".join(p.cmdline())] == []
+
+
+@pytest.mark.parametrize(
     ("where", "n_jobs"), [("setup", None), ("begin", None), ("end", None), ("end", 2)]
 )
 def test_what_a_callback_raises_ends_the_search(where, n_jobs):

@@ -422,6 +422,8 @@ REFUSALS = {
     ),
     "train": ({"return_train_score": True}, "arguments, return_train_score"),
     "timeout": ({"fit_timeout": 60.0}, "arguments, fit_timeout"),
+    "memory": ({"fit_memory_limit": 1e9}, "arguments, fit_memory_limit"),
+    "racing": ({"racing": True}, "arguments, racing"),
 }
 
 
@@ -684,3 +686,10 @@ def test_long_descriptions_are_kept_short():
 def test_searches_that_are_killed_lose_nothing():
     counts = kill_and_resume(20)
     assert counts["kills"] == 20
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_searches_in_two_processes_that_are_killed_lose_nothing():
+    counts = kill_and_resume(4, n_jobs=2)
+    assert counts["kills"] == 4

@@ -36,7 +36,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_mvrsm import Categorical, Integer, MVRSMSearchCV, Real, SearchSpace
+from sklearn_mvrsm import (
+    Categorical,
+    Integer,
+    MVRSMOptimizer,
+    MVRSMSearchCV,
+    Real,
+    SearchSpace,
+)
 
 X, y = make_classification(60, n_features=5, flip_y=0.2, random_state=0)
 TWO = {"acc": "accuracy", "loss": "neg_log_loss"}
@@ -1018,6 +1025,34 @@ def test_time_enough_changes_nothing():
         make(timeout=1e6, n_pending=1).fit(X, y).cv_results_,
         make(n_pending=1).fit(X, y).cv_results_,
     )
+
+
+def test_a_memory_limit_that_cannot_be_kept_is_refused_first(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "platform", "win32")
+    path = tmp_path / "journal"
+    with pytest.raises(ValueError, match=r"'fit_memory_limit' must be None.*1000000"):
+        make(fit_memory_limit=1_000_000, checkpoint=path).fit(X, y)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_error_that_ends_a_search_leaves_what_had_finished(monkeypatch, n_jobs):
+    ask, asked = MVRSMOptimizer.ask, []
+
+    def fails_at_the_fifth(self):
+        asked.append(ask(self))
+        if len(asked) == 5:
+            raise OSError("no space left")
+        return asked[-1]
+
+    monkeypatch.setattr(MVRSMOptimizer, "ask", fails_at_the_fifth)
+    search = make(n_iter=8, n_jobs=n_jobs, n_pending=1)
+    with pytest.raises(OSError, match="no space left"):
+        search.fit(X, y)
+    assert search.cv_results_["params"] == asked[:4]
+    assert search.best_params_ in asked[:4]
+    assert not hasattr(search, "best_estimator_")
+    assert len(search.fit_log_["candidate"]) == 4 * search.n_splits_
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only on Linux")
