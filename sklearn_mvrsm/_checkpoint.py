@@ -241,7 +241,7 @@ class ReplayedOptimizer:
             "finished is kept, and the search goes on from there; the candidates to "
             "come are not those of a search that was never interrupted.",
             UserWarning,
-            stacklevel=8,
+            stacklevel=9,
         )
         optimizer = make_optimizer(
             self._search, self._search.space_, self._checkpoint.plan, initial_points=()

@@ -191,5 +191,5 @@ class SearchLoop:
             f"The space has only {n} configuration{'' if n == 1 else 's'}: the search "
             f"ends after {n} instead of n_iter={self._n_iter} candidates.",
             UserWarning,
-            stacklevel=7,
+            stacklevel=8,
         )
