@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from joblib.parallel import get_active_backend
 from sklearn.base import clone, is_classifier, is_regressor
 
 from sklearn_mvrsm._base_parameter import Countable
 from sklearn_mvrsm._outcomes import memory_limit_problem
+from sklearn_mvrsm._sklearn_compat import is_local_backend
 from sklearn_mvrsm._space import SearchSpace
 
 Point = npt.NDArray[np.float64]
@@ -68,7 +70,7 @@ def check_target(search: Any, y: Any) -> None:
 
 
 def check_memory_limit(search: Any) -> None:
-    """Refuse a memory limit where nothing can enforce it.
+    """Refuse a memory limit where fits run on this machine and nothing enforces it.
 
     Parameters
     ----------
@@ -81,10 +83,17 @@ def check_memory_limit(search: Any) -> None:
         If there is a limit, and the platform has none.
     """
     limit = search.fit_memory_limit
-    if limit is not None and (problem := memory_limit_problem()):
+    if limit is None or (search.n_jobs != 1 and not is_local_backend(_backend())):
+        return
+    if problem := memory_limit_problem():
         raise ValueError(
             f"'fit_memory_limit' must be None here, got {limit}: {problem}"
         )
+
+
+def _backend() -> Any:
+    backend, _ = get_active_backend()
+    return backend
 
 
 def warn_of_idle_slots(search: Any, n_slots: int) -> None:

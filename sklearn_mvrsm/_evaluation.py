@@ -219,11 +219,11 @@ class Evaluator:
 
     def close(self) -> None:
         """Kill what runs, and remove the file of the job; keep what has finished."""
-        if self._memory is not None and not self._in_caller:
-            with contextlib.suppress(Exception):  # what ends the search comes first
-                while (event := self._pool.next_event(0.0)) is not None:
+        with self._resources, contextlib.suppress(Exception):
+            # what ends the search comes first: an error here is none of its own
+            if self._memory is not None:
+                for event in self._pool.finished():
                     self._take(event)
-        self._resources.close()
 
     def _take(self, event: Event) -> None:
         score = fold_score(event, keep_exception=self._job.raise_errors)

@@ -14,6 +14,8 @@ from types import FrameType
 
 __all__ = ["Interrupts", "heeded_interrupts"]
 
+_IMPATIENT = 3  # so many interrupts are heard even where one has to wait
+
 
 class Interrupts:
     """What is known of interrupts in a block of `heeded_interrupts`."""
@@ -21,6 +23,7 @@ class Interrupts:
     def __init__(self) -> None:
         self._pressed = False
         self._held = False
+        self._n_held = 0
 
     def check(self) -> None:
         """Raise ``KeyboardInterrupt`` if there has been an interrupt."""
@@ -29,8 +32,11 @@ class Interrupts:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Let a short block come to its end; raise afterwards what came meanwhile."""
-        known, self._held = self._pressed, True
+        """Let a short block come to its end; raise afterwards what came meanwhile.
+
+        Who presses three times within it is heard at once.
+        """
+        known, self._held, self._n_held = self._pressed, True, 0
         try:
             yield
         finally:
@@ -40,7 +46,8 @@ class Interrupts:
 
     def _handle(self, signum: int, frame: FrameType | None) -> None:
         self._pressed = True
-        if not self._held:
+        self._n_held += self._held
+        if not self._held or self._n_held >= _IMPATIENT:
             signal.default_int_handler(signum, frame)
 
 
@@ -56,8 +63,12 @@ def heeded_interrupts() -> Iterator[Interrupts]:
     if not in_main or signal.getsignal(signal.SIGINT) != signal.default_int_handler:
         yield interrupts
         return
-    signal.signal(signal.SIGINT, interrupts._handle)
     try:
+        signal.signal(signal.SIGINT, interrupts._handle)
         yield interrupts
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        known, interrupts._held = interrupts._pressed, True
+        if signal.getsignal(signal.SIGINT) == interrupts._handle:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not known:
+        interrupts.check()

@@ -111,7 +111,8 @@ class SearchLoop:
         evaluator : Evaluator
             Runs the folds; the caller closes it, which ends what is still running.
         check : callable
-            Called before each wait of a second; what it raises ends the search.
+            Called before each wait, of a second at most, and at the end; what it
+            raises ends the search.
         """
         self._propose(evaluator)
         while (fold := self._next(evaluator, check)) is not None:

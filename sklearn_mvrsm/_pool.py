@@ -76,6 +76,10 @@ class Pool(ABC):
         """
 
     @abstractmethod
+    def finished(self) -> list[Event]:
+        """Return what has ended and was not asked for; what waits is not begun."""
+
+    @abstractmethod
     def cancel(self, task_id: Hashable) -> bool:
         """Drop a task; no event follows. One that runs is killed after a short while.
 

@@ -160,6 +160,20 @@ class RemotePool(Pool):
                 return event
         return None
 
+    def finished(self) -> list[Event]:
+        """Return what has ended, and send nothing more. See `Pool.finished`."""
+        with self._lock:
+            for task in self._queue:
+                del self._open[task.task_id]
+            self._queue.clear()
+        events = []
+        while not self._notes.empty():
+            note = self._notes.get()
+            known = self._open.get(note.task.task_id) is note.task
+            if known and isinstance(note.result, Report) and note.result.outcome:
+                events.append(self._reported(note.task, note.result, note.when))
+        return events
+
     def cancel(self, task_id: Hashable) -> bool:
         """Drop a task. See `Pool.cancel`."""
         task = self._open.pop(task_id, None)
@@ -240,11 +254,15 @@ class RemotePool(Pool):
             return self._event(task, result, None, note.when, note.when)
         if isinstance(result, Report) and result.outcome is not None:
             self._n_losses = 0
-            slot = self._places.setdefault(result.place, len(self._places))
-            started = max(note.when - result.elapsed, task.sent)
-            outcome = _decoded(result.outcome)
-            return self._event(task, outcome, slot, started, note.when)
+            return self._reported(task, result, note.when)
         return self._try_again(task, result, note.when)
+
+    def _reported(self, task: _Task, report: Report, when: float) -> Event:
+        """Make an event of a report that has an outcome."""
+        assert report.outcome is not None
+        slot = self._places.setdefault(report.place, len(self._places))
+        started = max(when - report.elapsed, task.sent)
+        return self._event(task, _decoded(report.outcome), slot, started, when)
 
     def _try_again(
         self, task: _Task, result: Report | Lost, now: float

@@ -154,9 +154,9 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]
 
     Notes
     -----
-    If the search is interrupted (``KeyboardInterrupt``), ``cv_results_``,
+    If the search ends early (``KeyboardInterrupt``, an error), ``cv_results_``,
     ``best_params_`` and ``best_score_`` are set from the candidates that have finished,
-    and the interrupt goes on.
+    and the exception goes on.
 
     A ``checkpoint`` is of this search if the space, the data, the folds, the scoring,
     the estimator, and all arguments that decide about proposals or fits are the same;
@@ -267,7 +267,7 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether the fit came to its end."""
+        """Whether there is what ``refit`` promises: a best estimator, or results."""
         return hasattr(self, "best_estimator_" if self.refit else "cv_results_")
 
     @fit_context(prefer_skip_nested_validation=False)

@@ -88,13 +88,14 @@ def _run(loop: SearchLoop, evaluator: Evaluator, keep: Callable[[], None]) -> No
         try:
             with _open(evaluator, interrupts):
                 loop.run(evaluator, interrupts.check)
+            interrupts.check()
+            with interrupts.held():
+                keep()
         except BaseException:
             # A callable refit may not bear part of the results.
             with interrupts.held(), contextlib.suppress(Exception):
                 keep()
             raise
-        with interrupts.held():
-            keep()
 
 
 @contextlib.contextmanager

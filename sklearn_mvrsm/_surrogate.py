@@ -38,7 +38,6 @@ __all__ = ["Surrogate"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.intp]
 
 CAPACITY = 1000  # observations kept; beyond, old and bad ones are forgotten
 FORGET = 0.1  # share forgotten at a time

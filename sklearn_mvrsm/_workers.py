@@ -170,6 +170,19 @@ class WorkerPool(Pool):
                 return event
         return None
 
+    def finished(self) -> list[Event]:
+        """Return what has ended, and begin nothing more. See `Pool.finished`."""
+        with self._lock:
+            for task in self._queue:
+                del self._open[task.task_id]
+            self._queue.clear()
+        events = []
+        while not self._notes.empty():
+            note = self._notes.get()
+            if isinstance(note, Run) and self._is_open(note.task):
+                events.append(self._event(note, note.outcome(), note.finished))
+        return events
+
     def cancel(self, task_id: Hashable) -> bool:
         """Drop a task. See `Pool.cancel`.
 
@@ -267,6 +280,7 @@ class WorkerPool(Pool):
                 if run.future.done():
                     continue
                 slot.run = None
+            self._idle_deaths = 0
             self._replace(slot, just_died=True)
             killed = time.monotonic()
             limit = run.task.timeout
@@ -347,11 +361,11 @@ class WorkerPool(Pool):
         self._replace(slots[0])
 
     def _count_idle_death(self, worker: WorkerProcess) -> None:
-        """Give up if workers keep dying while they wait for their first task."""
+        """Give up if workers keep dying while they wait for a task."""
         self._idle_deaths += 1
         if self._idle_deaths > _MAX_FRESH_DEATHS * self.n_workers:
             raise RuntimeError(
-                f"{self._idle_deaths} workers in a row died before they were given a "
+                f"{self._idle_deaths} workers in a row died while they waited for a "
                 f"task, the last one with {worker.how_it_ended()}."
             )
 

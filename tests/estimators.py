@@ -214,3 +214,12 @@ def fresh_death():
 
 def failing_setup():
     raise ImportError("no such module")
+
+
+def setup_that_fails_second(folder):
+    """Count the calls in a folder; the second one fails."""
+    number = len(os.listdir(folder))
+    with open(os.path.join(folder, str(number)), "w"):
+        pass
+    if number == 1:
+        raise OSError("the file server is away")

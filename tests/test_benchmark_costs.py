@@ -30,7 +30,7 @@ def test_fits_of_unequal_length_are_drawn_by_level_and_table(monkeypatch):
 
 def test_more_pending_candidates_keep_more_slots_busy():
     options = {"n_iter": 8, "n_jobs": 3, "spread": 1.0}
-    few, many = (slots.share_in_fits(0.1, n_pending=n, **options) for n in (1, 8))
+    few, many = (slots.share_in_fits(0.3, n_pending=n, **options) for n in (1, 8))
     assert 0.0 < few < many <= 1.0
 
 
@@ -114,7 +114,7 @@ def test_the_cases_have_short_and_long_fits_of_both_kinds():
 
 def test_a_slot_is_back_after_the_deadline_of_a_stuck_fit():
     (delay,) = costs.back_after_kill(1, pause=0.1)
-    assert delay > 0.0
+    assert 0.0 < delay < 60.0
 
 
 def test_workers_map_the_table_and_do_not_hold_it():

@@ -15,6 +15,7 @@ from estimators import (
     failing_setup,
     fresh_death,
     segfault,
+    setup_that_fails_second,
     sigkill,
     sleep_forever,
     wait_for_go,
@@ -335,6 +336,53 @@ def test_a_spare_that_dies_at_its_start_is_done_without(capfd):
         assert pool._spare is None
         pool.submit("next", os.getpid)
         assert isinstance(outcomes(pool)["next"], Returned)
+
+
+@posix_only
+def test_a_setup_that_fails_once_for_a_replacement_ends_nothing(tmp_path):
+    setup = partial(setup_that_fails_second, str(tmp_path))
+    with WorkerPool(1, setup=setup, keep_spare=False) as pool:
+        pool.submit("fault", exit_code)
+        pool.submit("next", os.getpid)
+        found = outcomes(pool)
+    assert isinstance(found["fault"], Died)
+    assert isinstance(found["next"], Returned)
+    assert len(os.listdir(tmp_path)) == 3
+
+
+@posix_only
+def test_workers_that_die_idle_again_and_again_raise(pool, monkeypatch):
+    ran_before(pool)
+
+    def dies(self, *args):
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(WorkerProcess, "run", dies)
+    pool.submit("never", os.getpid)
+    with pytest.raises(RuntimeError, match="in a row died while they waited"):
+        collect(pool)
+    pool.cancel("never")
+
+
+@posix_only
+def test_what_has_finished_is_given_at_the_end_and_nothing_begins():
+    with WorkerPool(1) as pool:
+        pool.submit("first", os.getpid)
+        collect(pool)
+        pool.submit("done", os.getpid)
+        while pool._notes.empty():
+            time.sleep(0.01)
+        pool.submit("stuck", sleep_forever)
+        pool.submit("waiting", os.getpid)
+        (event,) = pool.finished()
+        assert event.task_id == "done"
+        assert isinstance(event.outcome, Returned)
+        assert pool.finished() == []
+        assert set(pool._open) == {"stuck"}
+    with InlinePool() as pool:
+        pool.submit("waiting", os.getpid)
+        assert pool.finished() == []
+        assert pool.next_event() is None
 
 
 @posix_only

@@ -201,7 +201,7 @@ def compare(case: Case, rounds: int) -> dict[tuple[str, int], Cost]:
     ----------
     case : Case
     rounds : int
-        Of each, after one to warm up.
+        Of each, after one of the peer's, whose processes then stay.
 
     Returns
     -------
