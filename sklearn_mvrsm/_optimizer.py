@@ -265,7 +265,8 @@ class MVRSMOptimizer:
         self._points[n], self._values[n] = point, value
         self._trials.append(Trial(dict(params), value))
         self._seen.add(point.tobytes())
-        self._method.observe(point, value)
+        with single_threaded():
+            self._method.observe(point, value)
 
     def predict(self, points: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Say what the surrogate expects; nothing changes by asking.

@@ -57,10 +57,10 @@ def test_blocks_of_several_threads_leave_no_limit_behind():
     assert len(seen) == 200
 
 
-def test_proposals_and_predictions_are_made_with_one_thread(monkeypatch):
+def test_all_that_is_computed_is_computed_with_one_thread(monkeypatch):
     optimizer = MVRSMOptimizer({"x": Real(0.0, 1.0)}, n_initial_points=4)
     seen = []
-    for name in ("propose", "predict"):
+    for name in ("observe", "propose", "predict"):
         method = getattr(optimizer._method, name)
 
         def spy(*args, method=method, name=name):
@@ -68,9 +68,11 @@ def test_proposals_and_predictions_are_made_with_one_thread(monkeypatch):
             return method(*args)
 
         monkeypatch.setattr(optimizer._method, name, spy)
-    for _ in range(5):
+    for _ in range(4):
         params = optimizer.ask()
         optimizer.tell(params, params["x"])
+    optimizer.ask()
     optimizer.predict(np.array([[0.5]]))
-    assert seen == [("propose", {1}), ("predict", {1})]
+    assert [name for name, _ in seen] == ["observe"] * 4 + ["propose", "predict"]
+    assert all(counts == {1} for _, counts in seen)
     assert n_threads() == {2}
