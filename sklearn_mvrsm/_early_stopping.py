@@ -46,8 +46,7 @@ def _has(method: str) -> Callable[[Any], bool]:
     return check
 
 
-# scikit-learn ships no types, and an estimator is of its classes
-class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Hold out a share of the samples, and stop boosting when it gains no more.
 
     For the scikit-learn classes of XGBoost, LightGBM and CatBoost. Their ``fit`` is

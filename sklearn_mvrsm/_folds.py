@@ -42,8 +42,7 @@ class _Indices:
         return self.stored.astype(np.intp)
 
 
-# scikit-learn ships no types, and a splitter is of its class
-class FrozenFolds(BaseCrossValidator):  # type: ignore[misc]
+class FrozenFolds(BaseCrossValidator):  # type: ignore[misc]  # scikit-learn ships no types
     """A splitter that gives the same folds each time, those a search has used.
 
     Parameters

@@ -49,8 +49,7 @@ _FITTED = (
 )
 
 
-# scikit-learn ships no types, and a search is of its class
-class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]
+class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # scikit-learn ships no types
     """Search with cross-validation for parameters that maximise a score.
 
     Candidates are proposed one after the other by MVRSM, a surrogate model of the score

@@ -1,5 +1,7 @@
 """Wrong names are found before anything is fitted."""
 
+from typing import ClassVar
+
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import BaggingClassifier
@@ -17,7 +19,7 @@ SVC_, KNN = SVC(), KNeighborsClassifier()
 class Open(BaseEstimator):
     """Takes names that its ``get_params`` does not list, and notes them."""
 
-    seen = []  # noqa: RUF012  shared by clones on purpose
+    seen: ClassVar[list] = []  # shared by clones
 
     def set_params(self, **params):
         Open.seen.append(params)

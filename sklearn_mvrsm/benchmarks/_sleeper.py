@@ -9,8 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 __all__ = ["Sleeper"]
 
 
-# scikit-learn ships no types, and an estimator is of its classes
-class Sleeper(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Sleeper(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Takes its time to learn nothing.
 
     Parameters

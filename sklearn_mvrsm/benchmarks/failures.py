@@ -24,8 +24,7 @@ BEST = (0.25, 0.48, 0.9)
 """Where the best ``x`` would be: far from what hangs, near that, and inside."""
 
 
-# scikit-learn ships no types, and an estimator is of its classes
-class Hanging(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Hanging(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Never comes to its end where ``x > 0.5``; its score is known.
 
     Parameters
