@@ -1,5 +1,7 @@
 """Wrong names are found before anything is fitted."""
 
+import sys
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -10,8 +12,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 
-from sklearn_mvrsm import Categorical, Integer, Real, SearchSpace
-from sklearn_mvrsm._checks import check_names
+from sklearn_mvrsm import Categorical, Integer, Real, SearchSpace, _checks
+from sklearn_mvrsm._checks import check_memory_limit, check_names
 
 SVC_, KNN = SVC(), KNeighborsClassifier()
 
@@ -117,3 +119,16 @@ def test_the_estimator_and_the_declared_values_stay_as_they_are():
     check(pipe, {"clf": [inner], "clf__C": Real(1.0, 2.0)})
     assert pipe.named_steps["clf"].C == 7.0
     assert inner.C == LogisticRegression().C
+
+
+def test_a_memory_limit_is_refused_where_fits_run_on_this_machine_only(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    here = SimpleNamespace(fit_memory_limit=10**9, n_jobs=1)
+    there = SimpleNamespace(fit_memory_limit=10**9, n_jobs=None)
+    with pytest.raises(ValueError, match="'fit_memory_limit' must be None here"):
+        check_memory_limit(there)
+    monkeypatch.setattr(_checks, "is_local_backend", lambda backend: False)
+    check_memory_limit(there)
+    with pytest.raises(ValueError, match="only Linux"):
+        check_memory_limit(here)
+    check_memory_limit(SimpleNamespace(fit_memory_limit=None, n_jobs=1))

@@ -87,6 +87,24 @@ def test_tasks_give_what_they_would_here(path):
     assert cluster.closed
 
 
+def test_what_has_finished_is_given_at_the_end_and_nothing_more_is_sent(path):
+    gate = threading.Event()
+    first_only = wait_for(gate)
+    cluster = MadeUp(disturb=lambda serial, *_: first_only() if serial else None)
+    with pool_on(cluster, path) as pool:
+        pool.submit("done", double, 4)
+        while pool._notes.empty():
+            time.sleep(0.01)
+        for name in ("stuck", "stuck too", "waiting"):
+            pool.submit(name, double, 1)
+        (event,) = pool.finished()
+        assert (event.task_id, event.outcome) == ("done", Returned(8))
+        assert pool.finished() == []
+        gate.set()
+        assert set(collect(pool)) == {"stuck", "stuck too"}
+    assert sorted(serial for serial, _ in cluster.sent) == [0, 1, 2]
+
+
 def test_the_data_go_with_the_first_tasks_only(path):
     cluster = MadeUp()
     with pool_on(cluster, path) as pool:
