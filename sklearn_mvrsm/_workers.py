@@ -1,7 +1,8 @@
 """Slots that run one task at a time in a process that can be killed.
 
 Each slot owns a worker: one process behind a loky executor of its own, so that a kill
-or a crash costs exactly one task. A warm spare takes the place of a lost worker.
+or a crash costs exactly one task. A warm spare takes the place of a lost worker; it is
+started once one was lost, or shortly before a running task comes to its deadline.
 
 Two kinds of thread meet here. The caller's thread owns the slots: it starts, kills and
 replaces workers. The thread of an executor reports a finished task, and hands a worker
@@ -11,6 +12,7 @@ touch (queue, runs) is guarded by one lock, which is never held while waiting.
 All times are those of ``time.monotonic``.
 """
 
+import math
 import queue
 import threading
 import time
@@ -34,6 +36,7 @@ from sklearn_mvrsm._outcomes import (
 from sklearn_mvrsm._pool import Pool
 from sklearn_mvrsm._process import WorkerProcess, encode_task
 from sklearn_mvrsm._runs import Run, Task, setup_problem
+from sklearn_mvrsm._spare import Spare
 
 _MAX_FRESH_DEATHS = 2
 """So many processes in a row that die before their first task end the pool."""
@@ -77,7 +80,7 @@ class WorkerPool(Pool):
     memory_limit : int, optional
         Bytes that one task may use on top of what its process uses already.
     keep_spare : bool
-        Whether to have a spare worker ready, once a worker may be lost.
+        Whether to have a spare worker ready, where one was lost or soon may be.
 
     Raises
     ------
@@ -106,10 +109,8 @@ class WorkerPool(Pool):
         self._env = {} if env is None else dict(env)
         self._memory_limit = memory_limit
         self._slots: list[_Slot] = []
-        self._spare: WorkerProcess | None = None
         self._discarded: list[WorkerProcess] = []
-        self._keep_spare = keep_spare
-        self._spare_wanted = memory_limit is not None
+        self._spare = Spare(allowed=keep_spare, always=memory_limit is not None)
         self._start_seconds = 0.0
         self._fresh_deaths = 0
         self._idle_deaths = 0  # since a task has ended
@@ -145,7 +146,6 @@ class WorkerPool(Pool):
         if not isinstance(encoded, Returned):
             self._notes.put(_Refusal(task, encoded))
             return
-        self._spare_wanted |= timeout is not None
         with self._lock:
             self._queue.append(task)
         self._fill()
@@ -211,15 +211,16 @@ class WorkerPool(Pool):
             self._queue.clear()
         self._end_orphaned_groups()
         workers = [slot.worker for slot in self._slots]
-        if self._spare is not None:
-            workers.append(self._spare)
+        if self._spare.worker is not None:
+            workers.append(self._spare.worker)
         for worker in workers:
             worker.kill()
         for worker in workers:
             worker.discard()
         for worker in [*workers, *self._discarded]:
             worker.join()
-        self._slots, self._spare, self._discarded = [], None, []
+        self._spare.worker = None
+        self._slots, self._discarded = [], []
         self._open.clear()
 
     # ------------------------------------------------------------ tasks on slots
@@ -232,10 +233,8 @@ class WorkerPool(Pool):
             if slot.worker.is_ready and not self._launch(slot):
                 self._count_idle_death(slot.worker)
                 self._replace(slot)
-        all_ready = all(slot.worker.is_ready for slot in self._slots)
-        wanted = self._spare_wanted and self._keep_spare
-        if self._spare is None and wanted and all_ready:
-            self._spare = self._new_worker()
+        if time.monotonic() >= self._spare_due():
+            self._spare.worker = self._new_worker()
 
     def _launch(self, slot: _Slot) -> bool:
         """Start the next task, if any, on a ready worker; False if it died idle."""
@@ -245,12 +244,12 @@ class WorkerPool(Pool):
             if not slot.worker.is_alive:
                 return False
             task = self._queue.popleft()
+            now = time.monotonic()  # not after: this thread may have to wait meanwhile
             try:
                 future = slot.worker.run(task.blob, task.timeout, self._memory_limit)
             except BrokenProcessPool:  # it died this very moment
                 self._queue.appendleft(task)
                 return False
-            now = time.monotonic()
             deadline = None if task.timeout is None else now + task.timeout
             slot.run = run = Run(task, slot.worker, slot.index, now, deadline, future)
         future.add_done_callback(lambda _: self._on_done(slot, run))
@@ -331,9 +330,18 @@ class WorkerPool(Pool):
         runs = [slot.run for slot in self._slots]
         ends = [give_up, *(run.deadline for run in runs if run is not None)]
         waits = [end - time.monotonic() for end in ends if end is not None]
+        waits.append(self._spare_due() - time.monotonic())
         return max(min([_MAX_PAUSE, *waits]), 0.0)
 
     # ------------------------------------------------------------ workers
+
+    def _spare_due(self) -> float:
+        """When to start a spare, once all slots have their worker."""
+        if not all(slot.worker.is_ready for slot in self._slots):
+            return math.inf
+        runs = [slot.run for slot in self._slots]
+        deadlines = [run.deadline for run in runs if run is not None]
+        return self._spare.due(deadlines, self._start_seconds)
 
     def _new_worker(self) -> WorkerProcess:
         worker = WorkerProcess(self._setup, self._env, self._reader)
@@ -347,8 +355,8 @@ class WorkerPool(Pool):
             self._fresh_deaths, self._was_ready = 0, True
             self._start_seconds = time.monotonic() - worker.started
             return
-        if worker is self._spare and self._was_ready:
-            self._spare, self._spare_wanted = None, False
+        if worker is self._spare.worker and self._was_ready:
+            self._spare.give_up()
             self._discard(worker)
             return
         slots = [slot for slot in self._slots if slot.worker is worker]
@@ -371,9 +379,8 @@ class WorkerPool(Pool):
 
     def _replace(self, slot: _Slot, *, just_died: bool = False) -> None:
         """Put the spare, or a new worker, in the place of a slot's worker."""
-        self._spare_wanted = True
         self._discard(slot.worker, just_died=just_died)
-        spare, self._spare = self._spare, None
+        spare = self._spare.take()
         if spare is not None and not spare.is_alive:
             self._discard(spare)
             spare = None

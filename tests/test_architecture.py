@@ -66,6 +66,7 @@ LAYERS = {
         "_inline",
         "_process",
         "_runs",
+        "_spare",
         "_workers",
     ),
     "evaluation": (

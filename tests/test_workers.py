@@ -30,6 +30,7 @@ from sklearn_mvrsm._outcomes import (
     TimedOut,
 )
 from sklearn_mvrsm._process import WorkerProcess, encode_task
+from sklearn_mvrsm._spare import LEAD
 from sklearn_mvrsm._workers import WorkerPool
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -85,8 +86,10 @@ def ran_before(pool, ready=2):
 
 def until_spare_is_ready(pool):
     ran_before(pool)
-    while pool._spare is None or not pool._spare.is_ready:
-        pool.submit("nap", time.sleep, 0.05, timeout=PATIENCE)
+    spare = pool._spare
+    while spare.worker is None or not spare.worker.is_ready:
+        # so short a limit that a worker cannot be started in that time
+        pool.submit("nap", time.sleep, 0.05, timeout=pool._start_seconds)
         collect(pool)
 
 
@@ -329,13 +332,15 @@ def test_a_spare_that_dies_at_its_start_is_done_without(capfd):
         pool.submit("first", os.getpid)
         collect(pool)
         pool._setup = encode_task(fresh_death, ())
-        pool.submit("spare wanted", os.getpid, timeout=PATIENCE)
-        while pool._spare_wanted:
+        pool.submit("spare wanted", os.getpid, timeout=pool._start_seconds)
+        collect(pool)
+        assert pool._spare.worker is not None
+        while pool._spare.worker is not None:
             pool.submit("nap", time.sleep, 0.05)
             collect(pool)
-        assert pool._spare is None
-        pool.submit("next", os.getpid)
+        pool.submit("next", os.getpid, timeout=pool._start_seconds)
         assert isinstance(outcomes(pool)["next"], Returned)
+        assert pool._spare.worker is None
 
 
 @posix_only
@@ -385,11 +390,28 @@ def test_what_has_finished_is_given_at_the_end_and_nothing_begins():
         assert pool.next_event() is None
 
 
+def test_a_spare_is_started_when_a_task_comes_near_its_limit_and_takes_over():
+    with WorkerPool(1) as pool:
+        pool.submit("far from its limit", time.sleep, 0.1, timeout=1000.0)
+        collect(pool)
+        assert pool._spare.worker is None
+        limit = LEAD * pool._start_seconds + 0.5
+        pool.submit("late", sleep_forever, timeout=limit)
+        pool.submit("next", os.getpid)
+        assert pool._spare.worker is None
+        while pool._spare.worker is None:
+            assert pool.next_event(0.1) is None
+        spare = pool._spare.worker._process.pid
+        found = outcomes(pool)
+    assert isinstance(found["late"], TimedOut)
+    assert found["next"] == Returned(spare)
+
+
 @posix_only
 def test_a_spare_that_died_costs_no_task(pool):
     until_spare_is_ready(pool)
-    pool._spare.kill()
-    pool._spare._process.join()
+    pool._spare.worker.kill()
+    pool._spare.worker._process.join()
     pool.submit("late", sleep_forever, timeout=0.1)
     pool.submit("next", os.getpid)
     pool.submit("more", os.getpid)
@@ -401,7 +423,7 @@ def test_a_spare_that_died_costs_no_task(pool):
 @posix_only
 def test_a_warm_spare_takes_over_at_once(pool):
     until_spare_is_ready(pool)
-    spare = pool._spare._process.pid
+    spare = pool._spare.worker._process.pid
     pool.submit("fault", exit_code)
     death = collect(pool)["fault"].finished
     for name in ("next", "other"):
