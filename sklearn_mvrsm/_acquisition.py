@@ -28,7 +28,10 @@ __all__ = [
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+_Floats = FloatArray | np.float64
 
+NEAR = -1.0  # of z: below, h is the small difference of two terms
+ROOT_2_PI = math.sqrt(2.0 * math.pi)
 TOLERANCE = 1e-4  # relative change of log EI at which a climb ends
 
 
@@ -92,26 +95,33 @@ def log_expected_improvement(
     -------
     ndarray of shape (m,)
     """
-    log_h, _ = _log_h((best - value) / deviation)
+    z = np.asarray((best - value) / deviation)
+    log_h, near = np.empty_like(z), z > NEAR
+    log_h[near], _ = _log_h_near(z[near])
+    log_h[~near], _ = _log_h_far(z[~near])
     return np.asarray(np.log(deviation) + log_h)
 
 
-def _log_h(z: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return ``log h(z)`` and its derivative ``Phi(z) / h(z)``.
+def _log_h_near(z: _Floats) -> tuple[_Floats, _Floats]:
+    """Return ``log h(z)`` and its derivative ``Phi(z) / h(z)`` for z above `NEAR`."""
+    below = ndtr(z)
+    h = z * below + np.exp(-0.5 * z**2) / ROOT_2_PI
+    return np.log(h), below / h
+
+
+def _log_h_far(z: _Floats) -> tuple[_Floats, _Floats]:
+    """Return ``log h(z)`` and its derivative for z below `NEAR`.
 
     Evaluated in logarithms, so that hopeless candidates still compare (Ament et al.,
     2023).
     """
-    upper, lower = np.maximum(z, -1.0), np.clip(z, -1e3, -1.0)
-    density = np.exp(-0.5 * upper**2) / math.sqrt(2.0 * math.pi)
-    direct = upper * ndtr(upper) + density
+    bounded = np.maximum(z, -1e3)
     # Phi / phi, and h / phi = 1 + z Phi / phi, which is about z^-2 far below
-    tail = math.sqrt(0.5 * math.pi) * erfcx(-lower / math.sqrt(2.0))
-    ratio = np.where(lower > -50.0, 1.0 + lower * tail, 1.0 / lower**2)
-    below = np.log(ratio) - 0.5 * z**2 - 0.5 * math.log(2.0 * math.pi)
-    steep = np.where(lower > -50.0, tail / ratio, -z)
-    log_h = np.where(z > -1.0, np.log(direct), below)
-    return log_h, np.where(z > -1.0, ndtr(upper) / direct, steep)
+    tail = 0.5 * ROOT_2_PI * erfcx(-bounded / math.sqrt(2.0))
+    exact = bounded > -50.0
+    ratio = np.where(exact, 1.0 + bounded * tail, 1.0 / bounded**2)
+    slope = np.where(exact, tail / ratio, -z)
+    return np.log(ratio) - 0.5 * z**2 - math.log(ROOT_2_PI), slope
 
 
 def climb_expected_improvement(
@@ -148,10 +158,11 @@ def climb_expected_improvement(
     def loss(reals: FloatArray) -> tuple[float, FloatArray]:
         point[moving] = reals
         here = posterior.at(point)
-        z = -here.value / here.deviation
-        log_h, slope = (float(each) for each in _log_h(np.asarray(z)))
+        z = np.float64(-here.value / here.deviation)
+        both = _log_h_near(z) if z > NEAR else _log_h_far(z)
+        log_h, slope = (float(each) for each in both)
         gradient = here.pull_back(
-            -slope / here.deviation, (1.0 - slope * z) / here.deviation
+            -slope / here.deviation, float(1.0 - slope * z) / here.deviation
         )
         return -(math.log(here.deviation) + log_h), -gradient[moving]
 

@@ -98,13 +98,50 @@ class RidgeSplines:
         value : float
         gradient : ndarray of shape (d,)
         """
+        z = self.arguments(point)
+        return float(weights @ np.maximum(z, 0.0)), self.pull_back(z, weights)
+
+    def arguments(self, point: FloatArray) -> FloatArray:
+        """Evaluate ``s_k (a_group(k) . u - o_k)``, shape ``(D,)``, at one point."""
+        return ((self.directions @ point)[self.group] - self.offset) * self.sign
+
+    def pull_back(self, z: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the gradient of ``g`` where its splines have the arguments ``z``.
+
+        Parameters
+        ----------
+        z : ndarray of shape (D,)
+        weights : ndarray of shape (D,)
+            The coefficients ``c``.
+
+        Returns
+        -------
+        ndarray of shape (d,)
+        """
         if not self.size:
-            return 0.0, np.zeros_like(point)
-        z = ((self.directions @ point)[self.group] - self.offset) * self.sign
+            return np.zeros(self.directions.shape[1])
         slope = (z > 0.0) + 0.5 * (z == 0.0)
-        value = float(weights @ np.maximum(z, 0.0))
         along = np.add.reduceat(weights * self.sign * slope, self.starts)
-        return value, along @ self.directions
+        return np.asarray(along @ self.directions)
+
+    def first_along(self, coordinates: slice) -> int:
+        """Index of the first spline that changes with one of some coordinates."""
+        moves = (self.directions[:, coordinates] != 0.0).any(axis=1)
+        return int(np.searchsorted(self.group, np.argmax([*moves, True])))
+
+    def since(self, first: int) -> "RidgeSplines":
+        """Return the splines from one on that is the first of its direction."""
+        if first == self.size:
+            none = np.zeros(0)
+            return RidgeSplines(self.directions[:0], self.group[:0], none, none)
+        k = self.group[first]
+        tail = slice(first, None)
+        return RidgeSplines(
+            self.directions[k:],
+            self.group[tail] - k,
+            self.sign[tail],
+            self.offset[tail],
+        )
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """A slice of the posterior: along the reals, with everything that gates held.
 
-There it is smooth but for the kinks of the splines, and has a gradient.
+There it is smooth but for the kinks of the splines, and has a gradient. What the reals
+have no part in is worked out once, when the slice is made.
 
 Notation
 --------
@@ -16,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg.lapack import dpotrs
 
-from sklearn_mvrsm._basis import RidgeSplines
+from sklearn_mvrsm._belief import Belief
 from sklearn_mvrsm._rows import Rows
-from sklearn_mvrsm._smooth import Coordinates, matern
+from sklearn_mvrsm._smooth import matern
 
-__all__ = ["SMALLEST_VARIANCE", "Posterior", "Slice"]
+__all__ = ["SMALLEST_VARIANCE", "Posterior", "Slice", "Solution"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -46,46 +47,71 @@ class Posterior:
 
 
 @dataclass(frozen=True)
+class Solution:
+    """What the observations say, as a posterior needs it.
+
+    Parameters
+    ----------
+    rows : Rows
+        The observations.
+    upper : ndarray of shape (n, n)
+        Transposed Cholesky factor of their covariance, in Fortran's order: it is not
+        copied.
+    alpha : ndarray of shape (n,)
+    mean, amplitude : float
+        ``mu``, and the factor of every variance.
+    """
+
+    rows: Rows
+    upper: FloatArray
+    alpha: FloatArray
+    mean: float
+    amplitude: float
+
+
 class Slice:
     """The posterior as a function of the reals.
 
     Parameters
     ----------
-    splines : RidgeSplines
-    spline_scale : ndarray of shape (D,)
-        Prior deviation of each spline's weight.
-    coordinates : Coordinates
-    smooth_scale : ndarray of shape (w,)
-        One over the length of each feature of the smooth part.
-    smooth : float
-        Variance of the smooth part.
+    belief : Belief
+    solution : Solution
+    start : ndarray of shape (d,)
+        A point of the slice.
     active : ndarray of bool of shape (d,)
-    rows : Rows
-        The observations.
-    lower : ndarray of shape (n, n)
-        Cholesky factor of their covariance, in Fortran's order: it is not copied.
-    alpha : ndarray of shape (n,)
-    mean, amplitude : float
-        ``mu``, and the factor of every variance.
-    gates : tuple of ndarray of shape (n,) and ndarray of shape (n,)
-        Factor of the splines' covariance with each observation, and what is added.
-    own_gates : tuple of float and float
-        The same of the point with itself.
+        Which coordinates exist there.
     """
 
-    splines: RidgeSplines
-    spline_scale: FloatArray
-    coordinates: Coordinates
-    smooth_scale: FloatArray
-    smooth: float
-    active: BoolArray
-    rows: Rows
-    lower: FloatArray
-    alpha: FloatArray
-    mean: float
-    amplitude: float
-    gates: tuple[FloatArray, FloatArray]
-    own_gates: tuple[float, float]
+    def __init__(
+        self, belief: Belief, solution: Solution, start: FloatArray, active: BoolArray
+    ) -> None:
+        self._solution = solution
+        self._start = start
+        self._real = belief.domain.real
+        rows, own = solution.rows, belief.rows(start[np.newaxis], active[np.newaxis])
+        self._factor, added = np.ones(len(rows.gates)), np.zeros(len(rows.gates))
+        self._own_factor, self._own = 1.0, 0.0
+        if belief.gates.count:
+            self._factor, added = belief.prior.gate(rows.gates @ own.gates[0])
+            both = belief.prior.gate(own.gates[0] @ own.gates[0])
+            self._own_factor, self._own = float(both[0]), float(both[1])
+
+        # splines: those of integers alone come first
+        first = belief.splines.first_along(self._real)
+        self._splines = belief.splines.since(first)
+        self._scale = belief.spline_scale[first:]
+        self._features = rows.splines[:, first:]
+        held = own.splines[0, :first]
+        self._known = (rows.splines[:, :first] @ held) * self._factor + added
+        self._strength = belief.prior.smooth
+        self._own += self._own_factor * float(held @ held) + self._strength
+
+        # the smooth part: the features of reals are the last ones
+        q = own.smooth.shape[1] - belief.domain.n_real
+        per_unit = belief.smooth_scale[q:] * active[self._real]
+        self._rate = per_unit * belief.coordinates.scale[belief.domain.n_integer :]
+        self._near = rows.smooth[:, q:] - own.smooth[0, q:]
+        self._far = ((rows.smooth[:, :q] - own.smooth[0, :q]) ** 2).sum(axis=1)
 
     def at(self, point: FloatArray) -> Posterior:
         """Return the posterior at a point.
@@ -95,36 +121,31 @@ class Slice:
         point : ndarray of shape (d,)
             It has the categories, integers and activity of the slice.
         """
-        one = point[np.newaxis], self.active[np.newaxis]
-        phi = self.splines.features(one[0])[0] * self.spline_scale
-        w = self.coordinates.features(*one)[0] * self.smooth_scale
-        smooth, slope = matern(((self.rows.smooth - w) ** 2).sum(axis=1))
-        (factor, added), own = self.gates, self.own_gates
-        k = (self.rows.splines @ phi) * factor + added + self.smooth * smooth
-        beta, _ = dpotrs(self.lower, k, lower=1)
-        raw = float(phi @ phi) * own[0] + own[1] + self.smooth - float(k @ beta)
-        deviation = float(np.sqrt(max(raw, SMALLEST_VARIANCE) * self.amplitude))
+        solution, real = self._solution, self._real
+        z = self._splines.arguments(point)
+        phi = np.maximum(z, 0.0) * self._scale
+        apart = self._near - (point[real] - self._start[real]) * self._rate
+        squares = self._far + np.einsum("ij,ij->i", apart, apart)
+        smooth, slope = matern(squares)
+        k = (self._features @ phi) * self._factor + self._known
+        k += self._strength * smooth
+        beta, _ = dpotrs(solution.upper, k, lower=0)
+        raw = float(phi @ phi) * self._own_factor + self._own - float(k @ beta)
+        variance = max(raw, SMALLEST_VARIANCE) * solution.amplitude
+        deviation = float(np.sqrt(variance))
 
         def pull_back(by_value: float, by_deviation: float) -> FloatArray:
             # deviation^2 = amplitude variance
-            by_variance = by_deviation * self.amplitude / (2.0 * deviation)
+            by_variance = by_deviation * solution.amplitude / (2.0 * deviation)
             by_variance *= raw > SMALLEST_VARIANCE
-            by_k = by_value * self.alpha - 2.0 * by_variance * beta
-            weights = (by_k * factor) @ self.rows.splines
-            weights += 2.0 * by_variance * own[0] * phi
-            _, gradient = self.splines.value_and_gradient(
-                point, weights * self.spline_scale
-            )
-            return gradient + self._through_smooth(by_k * slope, w)
+            by_k = by_value * solution.alpha - 2.0 * by_variance * beta
+            weights = (by_k * self._factor) @ self._features
+            weights += 2.0 * by_variance * self._own_factor * phi
+            gradient = self._splines.pull_back(z, weights * self._scale)
+            # dm/dw = -slope (w - w_j)
+            along = (by_k * slope) @ apart
+            gradient[real] += self._strength * self._rate * along
+            return gradient
 
-        return Posterior(self.mean + float(k @ self.alpha), deviation, pull_back)
-
-    def _through_smooth(self, weights: FloatArray, w: FloatArray) -> FloatArray:
-        """Return the gradient that comes through the smooth part, shape ``(d,)``."""
-        numbers = self.coordinates.numbers
-        # dm/dw = -slope (w - w_j)
-        along = weights @ self.rows.smooth[:, numbers] - weights.sum() * w[numbers]
-        along *= self.smooth * self.smooth_scale[numbers] * self.coordinates.scale
-        gradient = np.zeros(len(self.active))
-        gradient[len(gradient) - len(along) :] = along
-        return gradient * self.active
+        value = solution.mean + float(k @ solution.alpha)
+        return Posterior(value, deviation, pull_back)

@@ -32,7 +32,7 @@ from sklearn_mvrsm._domain import Domain
 from sklearn_mvrsm._learning import Knowledge, learn
 from sklearn_mvrsm._output import Output
 from sklearn_mvrsm._rows import Rows
-from sklearn_mvrsm._slice import SMALLEST_VARIANCE, Slice
+from sklearn_mvrsm._slice import SMALLEST_VARIANCE, Slice, Solution
 
 __all__ = ["Surrogate"]
 
@@ -178,27 +178,10 @@ class Surrogate:
             Its categories, integers and activity fix the gates.
         active : ndarray of bool of shape (d,)
         """
-        factor, added, own = np.ones(self.n), np.zeros(self.n), (1.0, 0.0)
-        if self.belief.gates.count:
-            gates = self.belief.gates.features(point[np.newaxis], active[np.newaxis])
-            factor, added = self.belief.prior.gate(self.rows.gates @ gates[0])
-            both = self.belief.prior.gate(gates[0] @ gates[0])
-            own = float(both[0]), float(both[1])
-        return Slice(
-            self.splines,
-            self.belief.spline_scale,
-            self.belief.coordinates,
-            self.belief.smooth_scale,
-            self.belief.prior.smooth,
-            active,
-            self.rows,
-            np.asfortranarray(self.factor),
-            self.alpha,
-            self.mean,
-            self.amplitude,
-            (factor, added),
-            own,
-        )
+        # of a contiguous factor, so that LAPACK does not copy it each time
+        upper = np.ascontiguousarray(self.factor).T
+        solution = Solution(self.rows, upper, self.alpha, self.mean, self.amplitude)
+        return Slice(self.belief, solution, point, active)
 
     def section(self, point: FloatArray, active: BoolArray) -> tuple[FloatArray, float]:
         """Return the plain ridge spline in the surrogate for fixed gates.

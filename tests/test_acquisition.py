@@ -4,7 +4,8 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from sklearn_mvrsm._acquisition import (
-    _log_h,
+    _log_h_far,
+    _log_h_near,
     climb_expected_improvement,
     log_expected_improvement,
     minimise_spline,
@@ -160,11 +161,23 @@ def test_more_iterations_do_not_make_it_worse():
 # --- climbing expected improvement ------------------------------------------------
 
 
-def test_the_slope_of_the_improvement_equals_differences():
-    z = np.concatenate([np.linspace(-80.0, 8.0, 89), [-1.0, -50.0]]) + 0.003
-    h = 1e-6
-    difference = _log_h(z + h)[0] - _log_h(z - h)[0]
-    np.testing.assert_allclose(_log_h(z)[1], difference / (2.0 * h), rtol=1e-3)
+@pytest.mark.parametrize(
+    ("log_h", "z"),
+    [
+        (_log_h_near, np.linspace(-1.0, 8.0, 10)),
+        (_log_h_far, np.array([*np.linspace(-80.0, -2.0, 79), -50.0, -1.01])),
+    ],
+)
+def test_the_slope_of_the_improvement_equals_differences(log_h, z):
+    z, h = z + 0.003, 1e-6
+    difference = log_h(z + h)[0] - log_h(z - h)[0]
+    np.testing.assert_allclose(log_h(z)[1], difference / (2.0 * h), rtol=1e-3)
+
+
+def test_both_ways_to_the_improvement_agree_where_they_meet():
+    z = np.array([-1.0, -1.5, -2.0])
+    near, far = _log_h_near(z), _log_h_far(z)
+    np.testing.assert_allclose(near, far, rtol=1e-11)
 
 
 class Bowl:

@@ -456,6 +456,40 @@ def test_mixed_directions_span_no_more_dimensions_than_there_are_reals(domain):
         assert not basis.directions[:, domain.categorical].any()
 
 
+# --- a part of a basis ----------------------------------------------------------
+
+
+@every_domain
+def test_only_splines_since_the_first_along_the_reals_change_with_them(domain):
+    rng = np.random.default_rng(6)
+    for basis in both(domain):
+        first = basis.first_along(domain.real)
+        assert first == basis.size or is_mixed(basis, domain)[basis.group[first]]
+        points = domain.sample(rng, 20)
+        moved = points.copy()
+        moved[:, domain.real] = domain.sample(rng, 20)[:, domain.real]
+        held = slice(None, first)
+        before, after = basis.features(points), basis.features(moved)
+        np.testing.assert_array_equal(before[:, held], after[:, held])
+
+
+@every_domain
+def test_the_splines_since_one_are_those_of_the_whole(domain):
+    points = domain.sample(np.random.default_rng(7), 20)
+    for basis in both(domain):
+        for first in (*basis.starts, basis.size):
+            part = basis.since(first)
+            assert part.size == basis.size - first
+            features = basis.features(points)[:, first:]
+            np.testing.assert_allclose(part.features(points), features, atol=1e-12)
+            weights = np.arange(basis.size) - 3.0
+            weights[:first] = 0.0
+            value, gradient = part.value_and_gradient(points[0], weights[first:])
+            expected = basis.value_and_gradient(points[0], weights)
+            assert value == pytest.approx(expected[0], rel=1e-12, abs=1e-12)
+            np.testing.assert_allclose(gradient, expected[1], atol=1e-12)
+
+
 # --- the span set ---------------------------------------------------------------
 
 
