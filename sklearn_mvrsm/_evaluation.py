@@ -28,7 +28,7 @@ from sklearn_mvrsm._outcomes import (
 from sklearn_mvrsm._payload import PayloadFile, read_payload
 from sklearn_mvrsm._pool import Pool
 from sklearn_mvrsm._remote import RemotePool
-from sklearn_mvrsm._surroundings import Surroundings, thread_limits
+from sklearn_mvrsm._surroundings import Surroundings, thread_limits, threads_asked_for
 from sklearn_mvrsm._workers import WorkerPool
 
 
@@ -120,14 +120,19 @@ class Evaluator:
         return self
 
     def _new_pool(self, path: str) -> Pool:
+        asked_for = threads_asked_for(self._job.estimator)
         if self._cluster is not None:
             return RemotePool(
-                self._cluster, path, setup=_open_job, memory_limit=self._memory_limit
+                self._cluster,
+                path,
+                setup=_open_job,
+                memory_limit=self._memory_limit,
+                n_threads=asked_for,
             )
         return WorkerPool(
             self.n_slots,
             setup=functools.partial(_open_job, path),
-            env=thread_limits(self.n_slots),
+            env=thread_limits(self.n_slots, asked_for),
             memory_limit=self._memory_limit,
         )
 

@@ -50,12 +50,15 @@ class Mission:
         Called once in each child, with the path of the data.
     memory_limit : int or None
         Bytes for one fit.
+    n_threads : int
+        Threads that a fit was told to use.
     """
 
     key: str
     number: Number
     setup: Callable[[str], object]
-    memory_limit: int | None
+    memory_limit: int | None = None
+    n_threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -230,7 +233,8 @@ class Outpost:
         return WorkerPool(
             1,
             setup=partial(self._mission.setup, self._file.path),
-            env=thread_limits(joblib.cpu_count()),  # a slot of a cluster is one core
+            # a slot of a cluster is one core
+            env=thread_limits(joblib.cpu_count(), self._mission.n_threads),
             memory_limit=self._mission.memory_limit,
             keep_spare=False,
         )

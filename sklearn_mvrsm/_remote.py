@@ -75,6 +75,8 @@ class RemotePool(Pool):
         Called once in each child, with the path of the copy.
     memory_limit : int, optional
         Bytes that one task may use on top of what its process uses already.
+    n_threads : int
+        Threads that a task was told to use.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class RemotePool(Pool):
         *,
         setup: Callable[[str], object],
         memory_limit: int | None = None,
+        n_threads: int = 1,
     ) -> None:
         self.n_workers = cluster.n_slots
         self._cluster = cluster
@@ -100,7 +103,7 @@ class RemotePool(Pool):
         self._n_losses = 0
         self._tether = Tether()
         self._mission = Mission(
-            uuid.uuid4().hex, self._tether.number, setup, memory_limit
+            uuid.uuid4().hex, self._tether.number, setup, memory_limit, n_threads
         )
 
     def __enter__(self) -> Self:

@@ -2,7 +2,8 @@
 
 Every case runs in a process of its own (fault_scripts.py) with a time limit of its own,
 and must leave no process behind, be it a child, a grandchild or an orphan: all carry a
-mark in their environment. Two cases run at a time, for most of each is waiting.
+mark in their environment. Nor may there be temporary files or semaphores. Two cases run
+at a time, for most of each is waiting.
 """
 
 import contextlib
@@ -35,7 +36,7 @@ MARK = "SKLEARN_MVRSM_FAULT_TEST"
 
 @dataclass(frozen=True)
 class Finished:
-    """What a case printed, how it ended, and what it left: processes and files."""
+    """What a case printed, how it ended, and what it left."""
 
     seen: dict
     stdout: str
@@ -43,6 +44,7 @@ class Finished:
     code: int
     seconds: float
     left: list
+    semaphores: set  # that were seen at any time
 
 
 def marked(mark):
@@ -61,6 +63,12 @@ def files_of_ours(folder):
     """Find what the engine, or joblib in a fit, has put among temporary files."""
     kinds = ("sklearn-mvrsm-*", "joblib_memmapping_folder*")
     return [path.name for kind in kinds for path in Path(folder).glob(kind)]
+
+
+def semaphores_of(pids):
+    """Find the semaphores that processes have made and nobody has removed."""
+    made = Path("/dev/shm").glob("sem.loky-*")
+    return [path.name for path in made if int(path.name.split("-")[1]) in pids]
 
 
 class Case:
@@ -93,6 +101,8 @@ class Case:
                 **env,
             },
         )
+        self.pids = {self.process.pid}  # of all that carried the mark
+        self.semaphores = set()
         out.close()
         err.close()
         if stdin is not None:
@@ -109,12 +119,21 @@ class Case:
         """How many processes of fits have noted themselves."""
         return sum(name.startswith("nested") for name in os.listdir(self.folder))
 
+    def left(self):
+        """Processes, files and semaphores that are there."""
+        found = [*marked(self.mark).values(), *files_of_ours(self.temporary)]
+        return found + semaphores_of(self.pids)
+
     def finish(self):
         """Wait for the end of the process, and of all that it started."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(LIMIT)
+        while time.monotonic() - self.start < LIMIT:
+            self.pids.update(process.pid for process in marked(self.mark))
+            self.semaphores.update(semaphores_of(self.pids))
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(1.0)
+                break
         end = time.monotonic()
-        while left := [*marked(self.mark).values(), *files_of_ours(self.temporary)]:
+        while left := self.left():
             if time.monotonic() - end > GONE_IN + SLACK:
                 break
             time.sleep(0.1)
@@ -127,7 +146,7 @@ class Case:
         shutil.rmtree(self.folder, ignore_errors=True)  # what was killed may write
         lines = [line for line in out.splitlines() if line.startswith("{")]
         seen = json.loads(lines[-1]) if lines else {}
-        return Finished(seen, out, err, code, seconds, left)
+        return Finished(seen, out, err, code, seconds, left, self.semaphores)
 
 
 def script(name, **env):
@@ -288,6 +307,7 @@ def test_a_broken_fit_costs_itself_only(finished):
         "sigkill": ("out_of_memory", "ok"),
     }
     assert finished.seen["workers_went_on"]
+    assert finished.semaphores  # or those that are left would not be seen either
     late = [s for _, status, s, _ in finished.seen["rows"] if status == "timeout"]
     assert all(1.0 <= seconds < 1.5 + 1.0 for seconds in late)  # 1.0 for a busy machine
 

@@ -3,10 +3,15 @@ import re
 import warnings
 
 import joblib
+import numpy as np
 import pytest
 import sklearn
+from sklearn.decomposition import PCA
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
 
-from sklearn_mvrsm._surroundings import Surroundings, thread_limits
+from sklearn_mvrsm._surroundings import Surroundings, thread_limits, threads_asked_for
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +34,32 @@ def test_the_users_own_variable_wins(monkeypatch):
     limits = thread_limits(4)
     assert limits["OMP_NUM_THREADS"] == "5"
     assert limits["MKL_NUM_THREADS"] == "2"
+
+
+def test_what_the_estimator_was_told_wins(monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 8)
+    # XGBoost takes no more threads than OpenMP has, whatever its n_jobs is
+    assert thread_limits(4, asked_for=3)["OMP_NUM_THREADS"] == "3"
+    assert thread_limits(4, asked_for=3)["OPENBLAS_NUM_THREADS"] == "2"
+    assert thread_limits(4, asked_for=1)["OMP_NUM_THREADS"] == "2"
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert thread_limits(4, asked_for=3)["OMP_NUM_THREADS"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_threads"),
+    [
+        (SVC(), 1),
+        (RandomForestClassifier(), 1),
+        (RandomForestClassifier(n_jobs=-1), 1),
+        (RandomForestClassifier(n_jobs=np.int64(3)), 3),
+        (make_pipeline(PCA(), RandomForestClassifier(n_jobs=4)), 4),
+        (BaggingClassifier(RandomForestClassifier(n_jobs=2), n_jobs=5), 5),
+    ],
+    ids=str,
+)
+def test_threads_asked_for_are_the_most_of_any_part(estimator, n_threads):
+    assert threads_asked_for(estimator) == n_threads
 
 
 def test_what_joblib_was_told_wins():
