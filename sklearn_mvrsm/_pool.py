@@ -1,12 +1,23 @@
-"""What runs tasks, wherever that is: the interface of all pools."""
+"""What runs tasks, wherever that is: the interface of all pools.
 
+All times are those of ``time.monotonic``.
+"""
+
+import math
+import queue
+import threading
+import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Hashable
-from typing import Any, Self
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from sklearn_mvrsm._outcomes import Event
 
-__all__ = ["Pool"]
+__all__ = ["Pool", "ReportingPool"]
+
+_MAX_PAUSE = 1.0
+"""Seconds between looks at what runs, where nothing is reported."""
 
 
 class Pool(ABC):
@@ -97,3 +108,89 @@ class Pool(ABC):
     @abstractmethod
     def close(self) -> None:
         """Kill all that runs; no event follows."""
+
+
+class _Named(Protocol):
+    @property
+    def task_id(self) -> Hashable: ...
+
+
+_Task = TypeVar("_Task", bound=_Named)
+_Note = TypeVar("_Note")
+
+
+class ReportingPool(Pool, Generic[_Task, _Note]):
+    """A pool whose tasks run elsewhere; threads note what becomes of them.
+
+    The caller's thread reads the notes, in `next_event`. What it shares with the other
+    threads is guarded by one lock, which is never held while waiting.
+
+    Parameters
+    ----------
+    n_workers : int
+        Tasks at a time.
+    """
+
+    def __init__(self, n_workers: int) -> None:
+        self.n_workers = n_workers
+        self._queue: deque[_Task] = deque()
+        self._open: dict[Hashable, _Task] = {}  # tasks whose event is still owed
+        self._lock = threading.RLock()
+        self._notes: queue.SimpleQueue[_Note] = queue.SimpleQueue()
+        self._closed = False
+
+    def next_event(self, timeout: float | None = None) -> Event | None:
+        """Wait for a task to end. See `Pool.next_event`."""
+        give_up = math.inf if timeout is None else time.monotonic() + timeout
+        while self._open:
+            self._fill()
+            event = self._look()
+            if event is not None:
+                return event
+            wait = min(give_up, self._next_look()) - time.monotonic()
+            try:
+                note = self._notes.get(timeout=max(min(wait, _MAX_PAUSE), 0.0))
+            except queue.Empty:
+                if time.monotonic() >= give_up:
+                    return None
+                continue
+            event = self._read(note)
+            if event is not None:
+                return event
+        return None
+
+    def finished(self) -> list[Event]:
+        """Return what has ended, and begin nothing more. See `Pool.finished`."""
+        with self._lock:
+            for task in self._queue:
+                del self._open[task.task_id]
+            self._queue.clear()
+        events = []
+        while not self._notes.empty():
+            event = self._end(self._notes.get())
+            if event is not None:
+                events.append(event)
+        return events
+
+    def _is_open(self, task: _Task) -> bool:
+        return self._open.get(task.task_id) is task
+
+    @abstractmethod
+    def _fill(self) -> None:
+        """Start tasks that wait where there is room."""
+
+    def _look(self) -> Event | None:
+        """Look after what runs; nobody reports that it should have ended."""
+        return None
+
+    def _next_look(self) -> float:
+        """When to do that next, if nothing is reported before."""
+        return math.inf
+
+    @abstractmethod
+    def _read(self, note: _Note) -> Event | None:
+        """Act on a note; return the event of a task that has ended by it."""
+
+    @abstractmethod
+    def _end(self, note: _Note) -> Event | None:
+        """Return the event of a task that has ended; do nothing else about it."""

@@ -6,11 +6,8 @@ a process to a fit. The data go along with the first tasks, and again where a pr
 says that it does not have them. All times are those of ``time.monotonic`` here.
 """
 
-import queue
-import threading
 import time
 import uuid
-from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
@@ -29,14 +26,13 @@ from sklearn_mvrsm._outcomes import (
     attempt,
 )
 from sklearn_mvrsm._outpost import Mission, Report, run_at_outpost
-from sklearn_mvrsm._pool import Pool
+from sklearn_mvrsm._pool import ReportingPool
 from sklearn_mvrsm._process import Answer, decode, encode_task
 from sklearn_mvrsm._tether import Tether
 
 _MAX_TRIES = 2
 """So often a task is handed to the cluster before it counts as crashed."""
 
-_MAX_PAUSE = 1.0
 _FAREWELL_SECONDS = 5.0
 """How long the end of a pool waits for the cluster to be tidied up."""
 
@@ -62,7 +58,7 @@ class _Note:
     when: float
 
 
-class RemotePool(Pool):
+class RemotePool(ReportingPool[_Task, _Note]):
     """Run tasks on a cluster, each in a child process that can be killed there.
 
     Parameters
@@ -88,16 +84,11 @@ class RemotePool(Pool):
         memory_limit: int | None = None,
         n_threads: int = 1,
     ) -> None:
-        self.n_workers = cluster.n_slots
+        super().__init__(cluster.n_slots)
         self._cluster = cluster
         self._data = np.asarray(np.memmap(path, mode="r"))
         self._shared: Any = None
-        self._queue: deque[_Task] = deque()
-        self._open: dict[Hashable, _Task] = {}  # tasks whose event is still owed
         self._sent: set[_Task] = set()  # each has a slot
-        self._notes: queue.SimpleQueue[_Note] = queue.SimpleQueue()
-        self._lock = threading.RLock()
-        self._closed = False
         self._places: dict[str, int] = {}
         self._n_submitted = 0
         self._n_losses = 0
@@ -143,39 +134,6 @@ class RemotePool(Pool):
         with self._lock:
             self._queue.append(task)
         self._fill()
-
-    def next_event(self, timeout: float | None = None) -> Event | None:
-        """Wait for a task to end. See `Pool.next_event`."""
-        give_up = None if timeout is None else time.monotonic() + timeout
-        while self._open:
-            self._fill()
-            left = _MAX_PAUSE
-            if give_up is not None:
-                left = min(max(give_up - time.monotonic(), 0.0), left)
-            try:
-                note = self._notes.get(timeout=left)
-            except queue.Empty:
-                if give_up is not None and time.monotonic() >= give_up:
-                    return None
-                continue
-            event = self._read(note)
-            if event is not None:
-                return event
-        return None
-
-    def finished(self) -> list[Event]:
-        """Return what has ended, and send nothing more. See `Pool.finished`."""
-        with self._lock:
-            for task in self._queue:
-                del self._open[task.task_id]
-            self._queue.clear()
-        events = []
-        while not self._notes.empty():
-            note = self._notes.get()
-            known = self._open.get(note.task.task_id) is note.task
-            if known and isinstance(note.result, Report) and note.result.outcome:
-                events.append(self._reported(note.task, note.result, note.when))
-        return events
 
     def cancel(self, task_id: Hashable) -> bool:
         """Drop a task. See `Pool.cancel`."""
@@ -251,7 +209,7 @@ class RemotePool(Pool):
                 f"no fit can be run in a process of the cluster, {result.place}: "
                 f"{result.problem}"
             )
-        if self._open.get(task.task_id) is not task:
+        if not self._is_open(task):
             return None
         if isinstance(result, Raised | OutOfMemory):  # it could not be pickled
             return self._event(task, result, None, note.when, note.when)
@@ -259,6 +217,13 @@ class RemotePool(Pool):
             self._n_losses = 0
             return self._reported(task, result, note.when)
         return self._try_again(task, result, note.when)
+
+    def _end(self, note: _Note) -> Event | None:
+        """Return the event of a task whose outcome was reported."""
+        task, result = note.task, note.result
+        if not self._is_open(task) or not isinstance(result, Report):
+            return None
+        return self._reported(task, result, note.when) if result.outcome else None
 
     def _reported(self, task: _Task, report: Report, when: float) -> Event:
         """Make an event of a report that has an outcome."""

@@ -7,16 +7,13 @@ started once one was lost, or shortly before a running task comes to its deadlin
 Two kinds of thread meet here. The caller's thread owns the slots: it starts, kills and
 replaces workers. The thread of an executor reports a finished task, and hands a worker
 that is well the next task at once, so that it need not wait for the caller. What both
-touch (queue, runs) is guarded by one lock, which is never held while waiting.
+touch (queue, runs) is guarded by the pool's lock.
 
 All times are those of ``time.monotonic``.
 """
 
 import math
-import queue
-import threading
 import time
-from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -33,16 +30,13 @@ from sklearn_mvrsm._outcomes import (
     attempt,
     memory_limit_problem,
 )
-from sklearn_mvrsm._pool import Pool
+from sklearn_mvrsm._pool import ReportingPool
 from sklearn_mvrsm._process import WorkerProcess, encode_task
 from sklearn_mvrsm._runs import Run, Task, setup_problem
 from sklearn_mvrsm._spare import Spare
 
 _MAX_FRESH_DEATHS = 2
 """So many processes in a row that die before their first task end the pool."""
-
-_MAX_PAUSE = 1.0
-"""Seconds between looks at the workers, where nothing is reported."""
 
 
 @dataclass(eq=False)
@@ -63,7 +57,7 @@ class _Refusal:
 _Note = Run | _Refusal | WorkerProcess
 
 
-class WorkerPool(Pool):
+class WorkerPool(ReportingPool[Task, _Note]):
     """Run tasks in killable processes, at most ``n_workers`` at a time.
 
     A pool that is not closed keeps the interpreter from ending.
@@ -104,7 +98,7 @@ class WorkerPool(Pool):
             raise ValueError(
                 f"'memory_limit' must be None here, got {memory_limit}: {problem}"
             )
-        self.n_workers = n_workers
+        super().__init__(n_workers)
         self._setup = encode_task(_nothing if setup is None else setup, ())
         self._env = {} if env is None else dict(env)
         self._memory_limit = memory_limit
@@ -115,11 +109,6 @@ class WorkerPool(Pool):
         self._fresh_deaths = 0
         self._idle_deaths = 0  # since a task has ended
         self._was_ready = False  # whether any worker ever was
-        self._queue: deque[Task] = deque()
-        self._open: dict[Hashable, Task] = {}  # tasks whose event is still owed
-        self._lock = threading.RLock()
-        self._notes: queue.SimpleQueue[_Note] = queue.SimpleQueue()
-        self._closed = False
         self._reader, self._writer = Pipe(duplex=False)
 
     @property
@@ -149,39 +138,6 @@ class WorkerPool(Pool):
         with self._lock:
             self._queue.append(task)
         self._fill()
-
-    def next_event(self, timeout: float | None = None) -> Event | None:
-        """Wait for a task to end. See `Pool.next_event`."""
-        give_up = None if timeout is None else time.monotonic() + timeout
-        while self._open:
-            self._fill()
-            self._end_orphaned_groups()
-            event = self._stop_late_run()
-            if event is not None:
-                return event
-            try:
-                note = self._notes.get(timeout=self._pause(give_up))
-            except queue.Empty:
-                if give_up is not None and time.monotonic() >= give_up:
-                    return None
-                continue
-            event = self._read(note)
-            if event is not None:
-                return event
-        return None
-
-    def finished(self) -> list[Event]:
-        """Return what has ended, and begin nothing more. See `Pool.finished`."""
-        with self._lock:
-            for task in self._queue:
-                del self._open[task.task_id]
-            self._queue.clear()
-        events = []
-        while not self._notes.empty():
-            note = self._notes.get()
-            if isinstance(note, Run) and self._is_open(note.task):
-                events.append(self._event(note, note.outcome(), note.finished))
-        return events
 
     def cancel(self, task_id: Hashable) -> bool:
         """Drop a task. See `Pool.cancel`.
@@ -318,20 +274,29 @@ class WorkerPool(Pool):
             return None
         return self._event(note, outcome, note.finished)
 
-    def _is_open(self, task: Task) -> bool:
-        return self._open.get(task.task_id) is task
+    def _end(self, note: _Note) -> Event | None:
+        """Return the event of a run that has ended."""
+        if isinstance(note, Run) and self._is_open(note.task):
+            return self._event(note, note.outcome(), note.finished)
+        return None
 
     def _event(self, run: Run, outcome: Outcome, finished: float) -> Event:
         del self._open[run.task.task_id]
         return Event(run.task.task_id, outcome, run.slot, run.started, finished)
 
-    def _pause(self, give_up: float | None) -> float:
-        """Seconds until there is something to do without being told."""
+    def _look(self) -> Event | None:
+        """Kill what is late, and what keeps a death from being noticed."""
+        self._end_orphaned_groups()
+        return self._stop_late_run()
+
+    def _next_look(self) -> float:
+        """When the next run is late, or a spare due."""
+        return min([self._spare_due(), *self._deadlines()])
+
+    def _deadlines(self) -> list[float]:
         runs = [slot.run for slot in self._slots]
-        ends = [give_up, *(run.deadline for run in runs if run is not None)]
-        waits = [end - time.monotonic() for end in ends if end is not None]
-        waits.append(self._spare_due() - time.monotonic())
-        return max(min([_MAX_PAUSE, *waits]), 0.0)
+        ends = [run.deadline for run in runs if run is not None]
+        return [end for end in ends if end is not None]
 
     # ------------------------------------------------------------ workers
 
@@ -339,9 +304,7 @@ class WorkerPool(Pool):
         """When to start a spare, once all slots have their worker."""
         if not all(slot.worker.is_ready for slot in self._slots):
             return math.inf
-        runs = [slot.run for slot in self._slots]
-        deadlines = [run.deadline for run in runs if run is not None]
-        return self._spare.due(deadlines, self._start_seconds)
+        return self._spare.due(self._deadlines(), self._start_seconds)
 
     def _new_worker(self) -> WorkerProcess:
         worker = WorkerProcess(self._setup, self._env, self._reader)

@@ -81,15 +81,35 @@ def search(method, checkpoint=None, n_jobs=1):
             checkpoint=checkpoint,
         ).fit(X, y)
     return {
-        name: column
+        name: last_lines(column) if name.endswith("_error") else column
         for name, column in search.cv_results_.items()
         if "time" not in name
     }
 
 
+def last_lines(texts):
+    """Leave out of tracebacks where the code was, which depends on the process."""
+    return [text.strip().rpartition("\n")[2] for text in texts]
+
+
+def status_of(child, *, wait):
+    """Return the status of a child that has ended, None while it runs."""
+    pid, status = os.waitpid(child, 0 if wait else os.WNOHANG)
+    return status if pid else None
+
+
 def run_in_child(method, path, n_jobs, moment=None):
-    """Search in a child, which is killed at a moment; return whether it was."""
+    """Search in a child, which is killed so many seconds after it has begun.
+
+    Returns
+    -------
+    killed : bool
+    seconds : float
+        From its begin to its end. With processes of its own it has begun when a fit
+        has ended: to start them takes far longer than all fits.
+    """
     sys.stdout.flush()
+    before = count_fits()
     child = os.fork()
     if child == 0:
         code = 1
@@ -98,12 +118,18 @@ def run_in_child(method, path, n_jobs, moment=None):
             code = 0
         finally:
             os._exit(code)
-    if moment is not None:
+    status = None
+    while n_jobs > 1 and count_fits() == before and status is None:
+        time.sleep(0.002)
+        status = status_of(child, wait=False)
+    begin = time.monotonic()
+    if moment is not None and status is None:
         time.sleep(moment)
         os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
+    if status is None:
+        status = status_of(child, wait=True)
     assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, "the search failed"
-    return os.WIFSIGNALED(status)
+    return os.WIFSIGNALED(status), time.monotonic() - begin
 
 
 def count_fits():
@@ -136,7 +162,7 @@ def kill_until_done(method, path, n_kills, moment, n_jobs):
     n_kills : int
         At most so many times; then it goes on to its end.
     moment : callable
-        Draws the seconds from the start to the kill.
+        Draws the seconds from the begin to the kill.
     n_jobs : int
         Fits at a time.
     """
@@ -145,7 +171,7 @@ def kill_until_done(method, path, n_kills, moment, n_jobs):
     while True:
         before = count_fits()
         is_last = counts["kills"] == n_kills
-        killed = run_in_child(method, path, n_jobs, None if is_last else moment())
+        killed, _ = run_in_child(method, path, n_jobs, None if is_last else moment())
         n_fitted, known = count_fits() - before, finished_folds(path)
         assert done.items() <= known.items(), "a line was lost or altered"
         n_new = len(known) - len(done)
@@ -174,9 +200,8 @@ def kill_and_resume(n_kills, *, seed=0, n_jobs=1):
         expected, seconds = {}, {}
         for method in METHODS:
             expected[method] = search(method)
-            start = time.monotonic()
-            run_in_child(method, os.path.join(folder, method), n_jobs)
-            seconds[method] = time.monotonic() - start
+            path = os.path.join(folder, method)
+            _, seconds[method] = run_in_child(method, path, n_jobs)
         while counts["kills"] < n_kills:
             method = METHODS[counts["searches"] % len(METHODS)]
             longest = 0.6 * seconds[method]

@@ -10,7 +10,7 @@ import pytest
 from estimators import Misbehaving, OwnError
 from made_up import MadeUp
 
-from sklearn_mvrsm import MVRSMSearchCV, Real, _evaluation, _remote
+from sklearn_mvrsm import MVRSMSearchCV, Real, _evaluation, _pool, _remote
 from sklearn_mvrsm._cluster import Lost
 from sklearn_mvrsm._evaluation import Evaluator
 from sklearn_mvrsm._fold import FitJob
@@ -272,7 +272,7 @@ def test_a_refused_task_may_be_cancelled(path):
 
 
 def test_waiting_can_be_limited(path, monkeypatch):
-    monkeypatch.setattr(_remote, "_MAX_PAUSE", 0.02)
+    monkeypatch.setattr(_pool, "_MAX_PAUSE", 0.02)
     gate = threading.Event()
     with pool_on(MadeUp(disturb=wait_for(gate)), path) as pool:
         pool.submit(0, double, 1)
