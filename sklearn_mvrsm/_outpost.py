@@ -57,7 +57,7 @@ class Mission:
     key: str
     number: Number
     setup: Callable[[str], object]
-    memory_limit: int | None = None
+    memory_limit: int | None
     n_threads: int = 1
 
 

@@ -123,7 +123,7 @@ class ReportingPool(Pool, Generic[_Task, _Note]):
     """A pool whose tasks run elsewhere; threads note what becomes of them.
 
     The caller's thread reads the notes, in `next_event`. What it shares with the other
-    threads is guarded by one lock, which is never held while waiting.
+    threads is guarded by one lock.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class ReportingPool(Pool, Generic[_Task, _Note]):
             self._queue.clear()
         events = []
         while not self._notes.empty():
-            event = self._end(self._notes.get())
+            event = self._event_of(self._notes.get())
             if event is not None:
                 events.append(event)
         return events
@@ -192,5 +192,5 @@ class ReportingPool(Pool, Generic[_Task, _Note]):
         """Act on a note; return the event of a task that has ended by it."""
 
     @abstractmethod
-    def _end(self, note: _Note) -> Event | None:
+    def _event_of(self, note: _Note) -> Event | None:
         """Return the event of a task that has ended; do nothing else about it."""

@@ -218,7 +218,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
             return self._reported(task, result, note.when)
         return self._try_again(task, result, note.when)
 
-    def _end(self, note: _Note) -> Event | None:
+    def _event_of(self, note: _Note) -> Event | None:
         """Return the event of a task whose outcome was reported."""
         task, result = note.task, note.result
         if not self._is_open(task) or not isinstance(result, Report):

@@ -2,7 +2,8 @@
 
 A process costs seconds of CPU time to start and holds as much memory as a worker, so
 there is none in reserve while nothing suggests that it will be needed: until a worker
-was lost, it is started shortly before a running task comes to its deadline.
+was lost, it is started shortly before a running task comes to its deadline. Where tasks
+are killed without notice, by a limit of their memory, there always is one.
 
 All times are those of ``time.monotonic``.
 """

@@ -11,6 +11,7 @@ from typing import Any, Self
 import joblib
 from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
+from sklearn.base import BaseEstimator
 
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -23,22 +24,32 @@ _THREAD_VARIABLES = (
 )
 
 
+_BOUND_BY_OPENMP = ("xgboost",)
+"""Libraries that take no more threads than OpenMP has, whatever their ``n_jobs``."""
+
+
 def threads_asked_for(estimator: Any) -> int:
-    """Return the most threads that an estimator, or a part of it, is told to use.
+    """Return how many threads OpenMP must have for an estimator to do as it is told.
 
     Parameters
     ----------
     estimator : estimator
+        It, or a part of it, may be of XGBoost.
 
     Returns
     -------
     int
-        The largest ``n_jobs``, 1 if none is a positive number: -1 is as many as there
-        are for it.
+        The largest ``n_jobs`` of those, 1 if none is a positive number: -1 is as many
+        as there are for it. What others are told needs no thread of OpenMP.
     """
-    params = estimator.get_params(deep=True)
-    told = [value for name, value in params.items() if name.split("__")[-1] == "n_jobs"]
-    return max([1, *(int(value) for value in told if isinstance(value, Integral))])
+    parts = [estimator, *estimator.get_params(deep=True).values()]
+    told = [
+        part.get_params(deep=False).get("n_jobs")
+        for part in parts
+        if type(part).__module__.split(".")[0] in _BOUND_BY_OPENMP
+        and isinstance(part, BaseEstimator)
+    ]
+    return max([1, *(int(n_jobs) for n_jobs in told if isinstance(n_jobs, Integral))])
 
 
 def thread_limits(n_slots: int, asked_for: int = 1) -> dict[str, str]:
@@ -49,14 +60,14 @@ def thread_limits(n_slots: int, asked_for: int = 1) -> dict[str, str]:
     n_slots : int
         Fits at a time.
     asked_for : int
-        Threads that the estimator was told to use. XGBoost takes no more than OpenMP
-        is allowed, whatever its own ``n_jobs``.
+        Threads that OpenMP must have at least, see `threads_asked_for`.
 
     Returns
     -------
     dict of str to str
-        The number of threads of the common numerical libraries: what the user's own
-        environment says, else the cores by the slots, or what the estimator was told.
+        The number of threads of the common numerical libraries: joblib's
+        ``inner_max_num_threads``, else what the user's own environment says, else the
+        cores by the slots.
     """
     backend, _ = get_active_backend()
     chosen = getattr(backend, "inner_max_num_threads", None)

@@ -2,7 +2,8 @@
 
 Each slot owns a worker: one process behind a loky executor of its own, so that a kill
 or a crash costs exactly one task. A warm spare takes the place of a lost worker; it is
-started once one was lost, or shortly before a running task comes to its deadline.
+started once one was lost, or shortly before a running task comes to its deadline; with
+a memory limit, which kills without notice, as soon as all slots have their worker.
 
 Two kinds of thread meet here. The caller's thread owns the slots: it starts, kills and
 replaces workers. The thread of an executor reports a finished task, and hands a worker
@@ -274,7 +275,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
             return None
         return self._event(note, outcome, note.finished)
 
-    def _end(self, note: _Note) -> Event | None:
+    def _event_of(self, note: _Note) -> Event | None:
         """Return the event of a run that has ended."""
         if isinstance(note, Run) and self._is_open(note.task):
             return self._event(note, note.outcome(), note.finished)
@@ -291,12 +292,12 @@ class WorkerPool(ReportingPool[Task, _Note]):
 
     def _next_look(self) -> float:
         """When the next run is late, or a spare due."""
-        return min([self._spare_due(), *self._deadlines()])
+        ends = [run.deadline for run in self._runs()]
+        return min([self._spare_due(), *(end for end in ends if end is not None)])
 
-    def _deadlines(self) -> list[float]:
+    def _runs(self) -> list[Run]:
         runs = [slot.run for slot in self._slots]
-        ends = [run.deadline for run in runs if run is not None]
-        return [end for end in ends if end is not None]
+        return [run for run in runs if run is not None]
 
     # ------------------------------------------------------------ workers
 
@@ -304,7 +305,9 @@ class WorkerPool(ReportingPool[Task, _Note]):
         """When to start a spare, once all slots have their worker."""
         if not all(slot.worker.is_ready for slot in self._slots):
             return math.inf
-        return self._spare.due(self._deadlines(), self._start_seconds)
+        # one that was cancelled may end by itself, and is no reason to start a process
+        owed = [run.deadline for run in self._runs() if self._is_open(run.task)]
+        return self._spare.due(owed, self._start_seconds)
 
     def _new_worker(self) -> WorkerProcess:
         worker = WorkerProcess(self._setup, self._env, self._reader)

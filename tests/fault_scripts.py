@@ -310,7 +310,7 @@ def cpu_time():
 # ------------------------------------------------------------------ ends
 
 
-def search(folder, fit_timeout):
+def search(folder, **limits):
     """A search whose third and fourth candidates are stuck, with nested workers."""
     stuck = {"fault": "stuck_nested"}
     return MVRSMSearchCV(
@@ -325,14 +325,14 @@ def search(folder, fit_timeout):
         n_iter=4,
         n_jobs=2,
         cv=2,
-        fit_timeout=fit_timeout,
         random_state=0,
+        **limits,
     )
 
 
-def interrupted(fit_timeout=None):
+def interrupted(**limits):
     """A search in which two fits hang until somebody interrupts it."""
-    found = search(sys.argv[2], fit_timeout)
+    found = search(sys.argv[2], **limits)
     try:
         found.fit(X, Y)
     except KeyboardInterrupt:
@@ -346,14 +346,14 @@ def interrupted(fit_timeout=None):
 
 def interrupted_with_spare():
     """The same with a spare that nobody uses."""
-    interrupted(fit_timeout=1000.0)
+    interrupted(fit_memory_limit=2**40)  # with a limit of memory there always is one
 
 
 IN_A_KERNEL = (
     """
 import sys
 from fault_scripts import X, Y, search, tell
-found = search("FOLDER", None)
+found = search("FOLDER")
 found.fit(X, Y)
 """,
     """

@@ -20,6 +20,7 @@ from collections import Counter
 from functools import partial
 
 import numpy as np
+import psutil
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 
@@ -125,7 +126,10 @@ def run_in_child(method, path, n_jobs, moment=None):
     begin = time.monotonic()
     if moment is not None and status is None:
         time.sleep(moment)
+        workers = psutil.Process(child).children(recursive=True)
         os.kill(child, signal.SIGKILL)
+        # the fit of a worker that outlives it by a moment is not one of the next child
+        assert not psutil.wait_procs(workers, 30.0)[1], "a process outlived its search"
     if status is None:
         status = status_of(child, wait=True)
     assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, "the search failed"

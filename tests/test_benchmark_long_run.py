@@ -4,17 +4,33 @@ import pytest
 
 pytest.importorskip("psutil")
 
+from sklearn_mvrsm import MVRSMOptimizer
 from sklearn_mvrsm.benchmarks import long_run
 
 
 def test_stages_tell_of_all_values_and_of_what_was_proposed(monkeypatch):
-    told = []
-    monkeypatch.setattr(long_run, "bowl", lambda p: told.append(p) or len(told) * 1.0)
+    proposed, told = [], []
+
+    class Noting(MVRSMOptimizer):
+        def ask(self):
+            proposed.append(super().ask())
+            return proposed[-1]
+
+        def tell(self, params, value):
+            told.append((params, value))
+            super().tell(params, value)
+
+    monkeypatch.setattr(long_run, "MVRSMOptimizer", Noting)
     found = list(long_run.stages(n_stages=3, n_told=30, n_steps=4))
     assert [stage.n_told for stage in found] == [30, 60, 90]
     assert len(told) == 90
-    assert all(stage.best == 1.0 for stage in found)
-    assert all(stage.step > 0.0 and stage.memory > 1.0 for stage in found)
+    last = [params for k in (30, 60, 90) for params, _ in told[k - 4 : k]]
+    assert last == proposed
+    assert all(value == long_run.bowl(params) for params, value in told)
+    for k, stage in enumerate(found, start=1):
+        assert stage.best == min(value for _, value in told[: 30 * k])
+        assert stage.step > 0.0
+        assert stage.memory > 1.0
 
 
 def test_the_least_value_of_the_bowl_is_at_its_bottom():

@@ -9,7 +9,6 @@ import pytest
 import sklearn
 from estimators import Constant, Misbehaving, OwnError, lock_score, worker_pid
 from sklearn.datasets import load_iris
-from sklearn.ensemble import BaggingClassifier
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
@@ -276,8 +275,8 @@ def threads_of_openmp(estimator, X, y):
 def test_an_estimator_may_use_as_many_threads_as_it_was_told_to(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr("joblib.cpu_count", lambda: 4)
-    bags = BaggingClassifier(n_estimators=2, n_jobs=3)
-    with Evaluator(job(bags, scorer=threads_of_openmp), n_jobs=2) as evaluator:
+    booster = pytest.importorskip("xgboost").XGBClassifier(n_estimators=2, n_jobs=3)
+    with Evaluator(job(booster, scorer=threads_of_openmp), n_jobs=2) as evaluator:
         (score,) = evaluate(evaluator, [{}], folds=[0])
     assert score.test_scores == {"score": 3.0}
 

@@ -114,6 +114,11 @@ class Case:
             if time.monotonic() - self.start > LIMIT:
                 break
             time.sleep(0.05)
+        self.note_who_is_there()
+
+    def note_who_is_there(self):
+        self.pids.update(process.pid for process in marked(self.mark))
+        self.semaphores.update(semaphores_of(self.pids))
 
     def nested(self):
         """How many processes of fits have noted themselves."""
@@ -127,8 +132,7 @@ class Case:
     def finish(self):
         """Wait for the end of the process, and of all that it started."""
         while time.monotonic() - self.start < LIMIT:
-            self.pids.update(process.pid for process in marked(self.mark))
-            self.semaphores.update(semaphores_of(self.pids))
+            self.note_who_is_there()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(1.0)
                 break

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.decomposition import PCA
-from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
@@ -46,20 +46,20 @@ def test_what_the_estimator_was_told_wins(monkeypatch):
     assert thread_limits(4, asked_for=3)["OMP_NUM_THREADS"] == "1"
 
 
-@pytest.mark.parametrize(
-    ("estimator", "n_threads"),
-    [
-        (SVC(), 1),
-        (RandomForestClassifier(), 1),
-        (RandomForestClassifier(n_jobs=-1), 1),
-        (RandomForestClassifier(n_jobs=np.int64(3)), 3),
-        (make_pipeline(PCA(), RandomForestClassifier(n_jobs=4)), 4),
-        (BaggingClassifier(RandomForestClassifier(n_jobs=2), n_jobs=5), 5),
-    ],
-    ids=str,
-)
-def test_threads_asked_for_are_the_most_of_any_part(estimator, n_threads):
-    assert threads_asked_for(estimator) == n_threads
+def test_threads_asked_for_are_the_most_of_any_booster():
+    booster = pytest.importorskip("xgboost").XGBClassifier
+    assert threads_asked_for(booster()) == 1
+    assert threads_asked_for(booster(n_jobs=-1)) == 1
+    assert threads_asked_for(booster(n_jobs=np.int64(3))) == 3
+    assert threads_asked_for(make_pipeline(PCA(), booster(n_jobs=4))) == 4
+    two = VotingClassifier([("a", booster(n_jobs=2)), ("b", booster(n_jobs=3))])
+    assert threads_asked_for(two) == 3
+
+
+def test_who_starts_no_threads_of_openmp_asks_for_none():
+    assert threads_asked_for(SVC()) == 1
+    bags = BaggingClassifier(RandomForestClassifier(n_jobs=2), n_jobs=5)
+    assert threads_asked_for(bags) == 1
 
 
 def test_what_joblib_was_told_wins():

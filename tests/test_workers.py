@@ -332,13 +332,13 @@ def test_a_spare_that_dies_at_its_start_is_done_without(capfd):
         pool.submit("first", os.getpid)
         collect(pool)
         pool._setup = encode_task(fresh_death, ())
-        pool.submit("spare wanted", os.getpid, timeout=pool._start_seconds)
+        pool.submit("near its limit", time.sleep, 0.1, timeout=pool._start_seconds)
         collect(pool)
         assert pool._spare.worker is not None
         while pool._spare.worker is not None:
             pool.submit("nap", time.sleep, 0.05)
             collect(pool)
-        pool.submit("next", os.getpid, timeout=pool._start_seconds)
+        pool.submit("next", time.sleep, 0.1, timeout=pool._start_seconds)
         assert isinstance(outcomes(pool)["next"], Returned)
         assert pool._spare.worker is None
 
@@ -405,6 +405,17 @@ def test_a_spare_is_started_when_a_task_comes_near_its_limit_and_takes_over():
         found = outcomes(pool)
     assert isinstance(found["late"], TimedOut)
     assert found["next"] == Returned(spare)
+
+
+def test_a_cancelled_task_that_ends_by_itself_costs_no_process():
+    with WorkerPool(1) as pool:
+        pool.submit("warm", os.getpid)
+        collect(pool)
+        pool.submit("dropped", time.sleep, 0.1)
+        pool.cancel("dropped")
+        pool.submit("next", os.getpid)
+        assert isinstance(outcomes(pool)["next"], Returned)
+        assert pool._spare.worker is None
 
 
 @posix_only
