@@ -195,19 +195,19 @@ def kill_until_done(method, path, n_kills, moment, n_jobs):
         counts["kills after all fits"] += len(known) == N_FITS
 
 
-def kill_and_resume(n_kills, *, seed=0, n_jobs=1):
+def kill_and_resume(n_kills, *, seed=0, n_jobs=1, methods=METHODS):
     """Kill searches ``n_kills`` times in all; return what was counted."""
     rng = random.Random(seed)
     counts = Counter()
     with tempfile.TemporaryDirectory() as folder:
         os.environ[REPORT] = os.path.join(folder, "report")
         expected, seconds = {}, {}
-        for method in METHODS:
+        for method in methods:
             expected[method] = search(method)
             path = os.path.join(folder, method)
             _, seconds[method] = run_in_child(method, path, n_jobs)
         while counts["kills"] < n_kills:
-            method = METHODS[counts["searches"] % len(METHODS)]
+            method = methods[counts["searches"] % len(methods)]
             longest = 0.6 * seconds[method]
             path = os.path.join(folder, f"journal{counts['searches']}")
             n_left = n_kills - counts["kills"]

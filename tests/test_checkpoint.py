@@ -691,6 +691,7 @@ def test_searches_that_are_killed_lose_nothing():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
 @pytest.mark.filterwarnings("ignore:.*fork")
 def test_searches_in_two_processes_that_are_killed_lose_nothing():
-    counts = kill_and_resume(4, n_jobs=2)
-    assert counts["kills"] == 4
-    assert counts["kills before any fit"] + counts["kills after all fits"] < 4
+    # few, as each time two processes are started; the script takes any number
+    counts = kill_and_resume(3, n_jobs=2, methods=["mvrsm"])
+    assert counts["kills"] == 3
+    assert counts["kills before any fit"] + counts["kills after all fits"] < 3
