@@ -1,7 +1,13 @@
 """Fixtures that several test modules use."""
 
+import signal
+
 import pytest
 from threadpoolctl import threadpool_limits
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # as in the background of a shell; tests of interrupts would wait for ever
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
