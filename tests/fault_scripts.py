@@ -451,7 +451,7 @@ def dask():
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as one,
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as one,
         Client(one) as client,
     ):
         client.run(lambda path: sys.path.insert(0, path), os.path.dirname(__file__))

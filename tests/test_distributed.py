@@ -50,7 +50,7 @@ def dask():
     distributed = pytest.importorskip("distributed", reason="dask is not installed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster),
         parallel_config("dask"),
