@@ -877,6 +877,7 @@ def mean_regret(method, func, space, n, optimum, seeds=range(3)):
     return np.mean(best) - optimum
 
 
+@pytest.mark.statistical
 def test_a_mixed_quadratic_is_minimised_far_better_than_at_random():
     random, ours, paper = (
         mean_regret(method, quadratic, QUADRATIC, 45, 0.0)
@@ -886,6 +887,7 @@ def test_a_mixed_quadratic_is_minimised_far_better_than_at_random():
     assert paper < random
 
 
+@pytest.mark.statistical
 def test_categories_are_found_far_better_than_at_random():
     optimum = -0.6
     random, ours = (
@@ -895,6 +897,7 @@ def test_categories_are_found_far_better_than_at_random():
     assert ours < 0.2 * random
 
 
+@pytest.mark.statistical
 def test_an_optimum_on_the_edge_of_what_is_allowed_is_found():
     def allowed(params):
         return params["x"] <= 0.1 and params["k"] <= 3
@@ -908,6 +911,7 @@ def test_an_optimum_on_the_edge_of_what_is_allowed_is_found():
     assert ours < 0.2 * random
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("best", [0.25, 0.48, 0.9], ids=["far", "near", "inside"])
 def test_a_region_that_fails_is_avoided(best):
     """Half of the box fails; the optimum is far from there, near, or inside."""

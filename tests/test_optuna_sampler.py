@@ -84,6 +84,7 @@ def params_of(study):
 # --- proposals ---------------------------------------------------------------------
 
 
+@pytest.mark.statistical
 def test_the_sampler_finds_what_random_search_does_not():
     found = [run(30, sampler=ours(seed)).best_value for seed in (0, 1)]
     random = [

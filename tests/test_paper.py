@@ -203,6 +203,7 @@ def test_the_last_proposal_is_the_minimum_of_the_surrogate_itself(seed):
     assert np.array_equal(point, minimum_of(method, history))
 
 
+@pytest.mark.statistical
 def test_proposals_before_the_last_are_spread_around_the_minimum():
     method = method_of(MIXED, n_iter=17)
     history = told(method, 15)
