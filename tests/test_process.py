@@ -187,12 +187,12 @@ def test_a_process_ends_its_group_once_the_parent_is_gone(monkeypatch, what_happ
     monkeypatch.setattr(_process, "_WATCH_SECONDS", 0.01)
     reader, writer = Pipe(duplex=False)
     with reader, writer:
-        parents = [os.getppid()] * 3
+        parents = [42] * 3
         if what_happens == "parent changes":
             monkeypatch.setattr(os, "getppid", lambda: parents.pop() if parents else 1)
-        watch = threading.Thread(
-            target=_process._watch_parent, args=(reader, os.getppid() or 1)
-        )
+        else:
+            monkeypatch.setattr(os, "getppid", lambda: 42)
+        watch = threading.Thread(target=_process._watch_parent, args=(reader, 42))
         watch.start()
         if what_happens == "pipe ends":
             time.sleep(0.05)
