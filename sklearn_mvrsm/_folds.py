@@ -42,7 +42,7 @@ class _Indices:
         return self.stored.astype(np.intp)
 
 
-class FrozenFolds(BaseCrossValidator):  # type: ignore[misc]  # scikit-learn ships no types
+class FrozenFolds(BaseCrossValidator):  # type: ignore[misc]  # a base of scikit-learn, which has no types: Any
     """A splitter that gives the same folds each time, those a search has used.
 
     Parameters

@@ -509,7 +509,10 @@ def test_a_path_that_cannot_be_written_is_an_error_before_any_fit(tmp_path, wher
     assert Bowl.fits == 0
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.skipif(
+    not os.path.exists("/dev/full"),
+    reason="a device that is full is Linux's; the next test fills a disk anywhere",
+)
 def test_a_full_disk_is_an_error_before_any_fit():
     with pytest.raises(OSError, match="No space left on device"):
         make("/dev/full").fit(X, y)
@@ -681,14 +684,14 @@ def test_long_descriptions_are_kept_short():
 # --- kill -9 ----------------------------------------------------------------
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork")
 def test_searches_that_are_killed_lose_nothing():
     counts = kill_and_resume(20)
     assert counts["kills"] == 20
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork")
 def test_searches_in_two_processes_that_are_killed_lose_nothing():
     # few, as each time two processes are started; the script takes any number

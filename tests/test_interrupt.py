@@ -15,7 +15,10 @@ from sklearn_mvrsm import MVRSMSearchCV, Real
 from sklearn_mvrsm._interrupt import heeded_interrupts
 
 if sys.platform == "win32":
-    pytest.skip("signals as Unix has them", allow_module_level=True)
+    pytest.skip(
+        "no process can send itself SIGINT or SIGALRM on Windows",
+        allow_module_level=True,
+    )
 
 X, Y = load_iris(return_X_y=True)
 

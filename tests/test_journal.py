@@ -204,7 +204,8 @@ def test_a_journal_that_could_not_be_opened_is_not_locked(path, monkeypatch, way
 
 
 @pytest.mark.skipif(
-    _journal.fcntl is None, reason="Windows has no flock, and a test of its own"
+    _journal.fcntl is None,
+    reason="no flock on Windows, whose lock has a test of its own",
 )
 def test_the_lock_goes_with_its_process(path):
     script = f"""
@@ -248,7 +249,7 @@ def test_a_folder_is_no_file(tmp_path):
 
 @pytest.mark.skipif(
     not os.path.exists("/dev/full"),
-    reason="only Linux has a full device; tests below fill a disk",
+    reason="a device that is full is Linux's; tests below fill a disk anywhere",
 )
 def test_a_full_disk_is_an_error_on_opening():
     with pytest.raises(OSError, match="cannot write the checkpoint: No space") as info:

@@ -13,7 +13,9 @@ from sklearn_mvrsm._outcomes import (
     memory_limited,
 )
 
-linux_only = pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is Linux's")
+linux_only = pytest.mark.skipif(
+    sys.platform != "linux", reason="elsewhere RLIMIT_AS is missing, or not kept"
+)
 
 
 def raise_(error):

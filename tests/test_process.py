@@ -17,7 +17,9 @@ from sklearn_mvrsm import _process
 from sklearn_mvrsm._outcomes import OutOfMemory, Raised, Returned
 from sklearn_mvrsm._process import decode, encode_task, run_encoded, set_up
 
-posix_only = pytest.mark.skipif(os.name != "posix", reason="process groups")
+posix_only = pytest.mark.skipif(
+    os.name != "posix", reason="Windows has no process groups or masks of signals"
+)
 
 
 def raise_(error):
@@ -88,7 +90,10 @@ def test_a_task_that_cannot_be_restored_there_is_an_error():
     assert outcome.message == "not here"
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="RLIMIT_AS")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/statm"),
+    reason="memory limits are refused but on Linux, as test_outcomes.py holds",
+)
 def test_a_memory_limit_is_an_outcome_that_travels():
     outcome = decode(travel(bytearray, 10**9, memory_limit=10**8))
     assert isinstance(outcome, OutOfMemory)

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 __all__ = ["Sleeper"]
 
 
-class Sleeper(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class Sleeper(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # a base of scikit-learn, which has no types: Any
     """Takes its time to learn nothing.
 
     Parameters

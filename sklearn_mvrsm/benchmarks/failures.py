@@ -24,7 +24,7 @@ BEST = (0.25, 0.48, 0.9)
 """Where the best ``x`` would be: far from what hangs, near that, and inside."""
 
 
-class Hanging(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class Hanging(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # a base of scikit-learn, which has no types: Any
     """Never comes to its end where ``x > 0.5``; its score is known.
 
     Parameters
