@@ -65,10 +65,9 @@ def files_of_ours(folder):
     return [path.name for kind in kinds for path in Path(folder).glob(kind)]
 
 
-def semaphores_of(pids):
-    """Find the semaphores that processes have made and nobody has removed."""
-    made = Path("/dev/shm").glob("sem.loky-*")
-    return [path.name for path in made if int(path.name.split("-")[1]) in pids]
+def semaphores():
+    """Find those of loky; the number of the process that made it is in each name."""
+    return {path.name for path in Path("/dev/shm").glob("sem.loky-*")}
 
 
 class Case:
@@ -80,6 +79,7 @@ class Case:
         self.temporary = Path(self.folder, "tmp")
         self.temporary.mkdir()
         self.start = time.monotonic()
+        old = semaphores()
         # Into files: a pipe ends with the last process that holds it, not with ours.
         self.outputs = [Path(self.folder, name) for name in ("stdout", "stderr")]
         out, err = (path.open("wb") for path in self.outputs)
@@ -103,6 +103,7 @@ class Case:
         )
         self.pids = {self.process.pid}  # of all that carried the mark
         self.semaphores = set()
+        self.old_semaphores = old  # of processes that had the same numbers once
         out.close()
         err.close()
         if stdin is not None:
@@ -116,9 +117,14 @@ class Case:
             time.sleep(0.05)
         self.note_who_is_there()
 
+    def semaphores_there(self):
+        """Those that the processes of the case have made."""
+        new = semaphores() - self.old_semaphores
+        return [name for name in new if int(name.split("-")[1]) in self.pids]
+
     def note_who_is_there(self):
         self.pids.update(process.pid for process in marked(self.mark))
-        self.semaphores.update(semaphores_of(self.pids))
+        self.semaphores.update(self.semaphores_there())
 
     def nested(self):
         """How many processes of fits have noted themselves."""
@@ -127,9 +133,7 @@ class Case:
     def left(self):
         """Processes, files and semaphores that are there."""
         found = [*marked(self.mark).values(), *files_of_ours(self.temporary)]
-        if self.process.poll() == -signal.SIGKILL:
-            return found  # the tracker of joblib 1.4 leaves semaphores now and then
-        return found + semaphores_of(self.pids)
+        return found + self.semaphores_there()
 
     def finish(self):
         """Wait for the end of the process, and of all that it started."""
