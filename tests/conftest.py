@@ -3,6 +3,7 @@
 import signal
 
 import pytest
+import sklearn.ensemble  # noqa: F401  its OpenMP is there before threads are limited
 from threadpoolctl import threadpool_limits
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -11,9 +12,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _one_blas_thread():
-    """One thread of BLAS in this process: tables are tiny, and cores may be busy."""
-    with threadpool_limits(1, user_api="blas"):
+def _one_thread():
+    """One thread in this process: tables are tiny, and cores may be busy.
+
+    Threads of OpenMP that wait for a busy core spin: a page of the docs that boosts
+    histograms took a hundred times the CPU time beside another test run.
+    """
+    with threadpool_limits(1):
         yield
 
 
