@@ -88,15 +88,57 @@ def resolve(
     Raises
     ------
     ValueError
-        For an unknown parent, a value never offered, a real parent, or a cycle.
+        For an unknown parent, a value never offered, a real parent, a cycle, or
+        conditions that never hold together.
     """
     resolved: dict[str, tuple[Condition, ...]] = {}
+    above: dict[int, tuple[Condition, ...]] = {}
     for name in _parents_first(parameters):
-        resolved[name] = tuple(
+        conditions = tuple(
             Condition(coordinates[parent], _spans(name, parent, wanted, parameters))
             for parent, wanted in parameters[name].conditions
         )
+        resolved[name] = above[coordinates[name]] = conditions
+        impossible = _impossible(conditions, above)
+        if impossible is not None:
+            parent = next(k for k, j in coordinates.items() if j == impossible)
+            raise ValueError(
+                f"Parameter {name!r} can never exist: it needs "
+                f"{parameters[name].condition_text}, and no value of {parent!r} "
+                "satisfies that together with what its parents need"
+            )
     return resolved
+
+
+def _impossible(
+    conditions: tuple[Condition, ...], above: Mapping[int, tuple[Condition, ...]]
+) -> int | None:
+    """Return an ancestor of which no value satisfies all that is needed, if any."""
+    if len(conditions) < 2:
+        return None  # it exists where its parent has a value, and that can exist
+    needed: dict[int, Spans] = {}
+    left = list(conditions)
+    expanded: set[int] = set()
+    while left:
+        each = left.pop()
+        common = _common(needed.get(each.parent, each.spans), each.spans)
+        if not common:
+            return each.parent
+        needed[each.parent] = common
+        if each.parent not in expanded:
+            expanded.add(each.parent)
+            left += above[each.parent]
+    return None
+
+
+def _common(spans: Spans, others: Spans) -> Spans:
+    """Return the indices that are in both."""
+    pairs = [
+        (max(first, low), min(last, high))
+        for first, last in spans
+        for low, high in others
+    ]
+    return tuple((first, last) for first, last in pairs if first <= last)
 
 
 def _parents_first(parameters: Mapping[str, Parameter]) -> list[str]:

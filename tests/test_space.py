@@ -500,10 +500,45 @@ def test_children_may_be_declared_before_their_parents():
         assert backward.decode(backward.encode(params)) == params
 
 
-def test_a_contradiction_never_holds():
-    space = SearchSpace({"a": [1, 2], "x": R.when(a=1).when(a=2)})
-    assert all("x" not in params for params in space.sample(100, 0))
-    assert space.cardinality == 2
+@pytest.mark.parametrize(
+    ("params", "name", "parent"),
+    [
+        ({"a": [1, 2], "x": R.when(a=1).when(a=2)}, "x", "a"),
+        (
+            {"a": [1, 2], "b": Categorical([3]).when(a=1), "x": R.when(b=3, a=2)},
+            "x",
+            "a",
+        ),
+        (
+            {
+                "x": R.when(c=3),
+                "c": Categorical([3]).when(a=range(5, 8), b=3),
+                "b": Categorical([3]).when(a=[1, 4, 8]),
+                "a": Integer(1, 9),
+            },
+            "c",
+            "a",
+        ),
+    ],
+)
+def test_what_can_never_exist_is_refused(params, name, parent):
+    message = f"'{name}' can never exist: it needs .*, and no value of '{parent}' sat"
+    with pytest.raises(ValueError, match=message):
+        SearchSpace(params)
+    with pytest.raises(ValueError, match=message):
+        SearchSpace([{"a": [1]}, params])
+
+
+def test_conditions_that_meet_in_one_value_hold_there():
+    space = SearchSpace(
+        {
+            "a": Integer(1, 9),
+            "b": Categorical([3]).when(a=[1, 4, 8]),
+            "x": Categorical([3]).when(a=range(2, 8), b=3),
+        }
+    )
+    assert {p["a"] for p in space.sample(200, 0) if "x" in p} == {4}
+    assert space.cardinality == 9
 
 
 # Alternatives
