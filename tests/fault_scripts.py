@@ -92,7 +92,8 @@ def fits():
     ]
     # A parameter that brings xgboost: the workers import it before they are ready.
     template = Misbehaving(level=XGBClassifier)
-    with Evaluator(job(template), n_jobs=2, timeout=1.0) as evaluator:
+    # long enough for a crash to be seen in time: a dying process takes its time too
+    with Evaluator(job(template), n_jobs=2, timeout=3.0) as evaluator:
         before = {}  # process by slot
         while len(before) < 2:
             for score in evaluate(evaluator, [{"seconds": 0.05}] * 2):
