@@ -3,6 +3,7 @@ import itertools
 import json
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -736,6 +737,11 @@ def test_a_space_with_reals_has_no_grid():
         space.grid()
 
 
+def offered_by(parameter):
+    numbers = map(parameter.number_at, range(parameter.size))
+    return [parameter.to_value(number) for number in numbers]
+
+
 def random_finite_space(rng):
     params = {}
     for k in range(rng.integers(2, 7)):
@@ -749,8 +755,7 @@ def random_finite_space(rng):
         parameter = kinds[rng.integers(4)]
         for parent in list(params):
             if rng.random() < 0.35:
-                own = params[parent]
-                offered = [own.to_value(own.number_at(i)) for i in range(own.size)]
+                offered = offered_by(params[parent])
                 wanted = [value for value in offered if rng.random() < 0.6]
                 if wanted:
                     parameter = parameter.when({parent: wanted})
@@ -758,9 +763,38 @@ def random_finite_space(rng):
     return params
 
 
+def never_there(params):
+    """Names, parents first, that no assignment of values lets exist."""
+    ever = set()
+    for values in itertools.product(*map(offered_by, params.values())):
+        given, there = dict(zip(params, values, strict=True)), set()
+        for name, parameter in params.items():
+            if all(p in there and given[p] in v for p, v in parameter.conditions):
+                there.add(name)
+        ever |= there
+    return [name for name in params if name not in ever]
+
+
+def test_exactly_what_no_assignment_lets_exist_is_refused():
+    refused = 0
+    for seed in range(140):
+        params = random_finite_space(np.random.default_rng(seed))
+        never = never_there(params)
+        if never:
+            refused += 1
+            with pytest.raises(ValueError, match=f"'{never[0]}' can never exist"):
+                SearchSpace(params)
+        else:
+            SearchSpace(params)
+    assert 5 <= refused <= 70  # both are seen
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_cardinality_is_the_number_of_configurations(seed):
-    space = SearchSpace(random_finite_space(np.random.default_rng(seed)))
+    params = random_finite_space(np.random.default_rng(seed))
+    for name in never_there(params):
+        params[name] = replace(params[name], conditions=())
+    space = SearchSpace(params)
     everything = itertools.product(
         *(
             [each.parameter.number_at(k) for k in range(each.parameter.size)]
