@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import BaseCrossValidator
 
 from sklearn_mvrsm._sklearn_compat import num_samples
 
@@ -42,7 +41,7 @@ class _Indices:
         return self.stored.astype(np.intp)
 
 
-class FrozenFolds(BaseCrossValidator):  # type: ignore[misc]  # a base of scikit-learn, which has no types: Any
+class FrozenFolds:
     """A splitter that gives the same folds each time, those a search has used.
 
     Parameters

@@ -1,5 +1,6 @@
 """Laws of checkpoints: a resumed search is the search that was never interrupted."""
 
+import errno
 import json
 import multiprocessing
 import os
@@ -511,11 +512,21 @@ def test_a_path_that_cannot_be_written_is_an_error_before_any_fit(tmp_path, wher
 
 @pytest.mark.skipif(
     not os.path.exists("/dev/full"),
-    reason="a device that is full is Linux's; the next test fills a disk anywhere",
+    reason="only Linux has /dev/full; the next test needs no device",
 )
 def test_a_full_disk_is_an_error_before_any_fit():
     with pytest.raises(OSError, match="No space left on device"):
         make("/dev/full").fit(X, y)
+    assert Bowl.fits == 0
+
+
+def test_a_disk_without_room_is_an_error_before_any_fit(path, monkeypatch):
+    def write(fd, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", write)
+    with pytest.raises(OSError, match="No space left on device"):
+        make(path).fit(X, y)
     assert Bowl.fits == 0
 
 
@@ -683,15 +694,20 @@ def test_long_descriptions_are_kept_short():
 
 # --- kill -9 ----------------------------------------------------------------
 
+forks = pytest.mark.skipif(
+    not hasattr(os, "fork"),
+    reason="kill_resume.py forks the searches that it kills, and fork is POSIX's",
+)
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+
+@forks
 @pytest.mark.filterwarnings("ignore:.*fork")
 def test_searches_that_are_killed_lose_nothing():
     counts = kill_and_resume(20)
     assert counts["kills"] == 20
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+@forks
 @pytest.mark.filterwarnings("ignore:.*fork")
 def test_searches_in_two_processes_that_are_killed_lose_nothing():
     # few, as each time two processes are started; the script takes any number

@@ -16,7 +16,7 @@ from sklearn_mvrsm._interrupt import heeded_interrupts
 
 if sys.platform == "win32":
     pytest.skip(
-        "no process can send itself SIGINT or SIGALRM on Windows",
+        "on Windows os.kill(SIGINT) ends a process and SIGALRM is missing",
         allow_module_level=True,
     )
 

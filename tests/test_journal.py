@@ -205,7 +205,7 @@ def test_a_journal_that_could_not_be_opened_is_not_locked(path, monkeypatch, way
 
 @pytest.mark.skipif(
     _journal.fcntl is None,
-    reason="no flock on Windows, whose lock has a test of its own",
+    reason="flock is POSIX's; test_a_lock_file_left_behind_is_named needs none",
 )
 def test_the_lock_goes_with_its_process(path):
     script = f"""
@@ -249,13 +249,21 @@ def test_a_folder_is_no_file(tmp_path):
 
 @pytest.mark.skipif(
     not os.path.exists("/dev/full"),
-    reason="a device that is full is Linux's; tests below fill a disk anywhere",
+    reason="only Linux has /dev/full; the next test needs no device",
 )
 def test_a_full_disk_is_an_error_on_opening():
     with pytest.raises(OSError, match="cannot write the checkpoint: No space") as info:
         read("/dev/full")
     assert info.value.errno == errno.ENOSPC
     assert info.value.filename == "/dev/full"
+
+
+def test_a_disk_without_room_is_an_error_on_opening(path, monkeypatch):
+    full_after(monkeypatch, 0)
+    with pytest.raises(OSError, match="cannot write the checkpoint: No space") as info:
+        read(path)
+    assert info.value.errno == errno.ENOSPC
+    assert info.value.filename == os.fspath(path)
 
 
 def full_after(monkeypatch, n):

@@ -14,7 +14,8 @@ from sklearn_mvrsm._outcomes import (
 )
 
 linux_only = pytest.mark.skipif(
-    sys.platform != "linux", reason="elsewhere RLIMIT_AS is missing, or not kept"
+    sys.platform != "linux",
+    reason="only Linux keeps RLIMIT_AS; limits are refused elsewhere, as held below",
 )
 
 

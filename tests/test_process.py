@@ -6,6 +6,7 @@ import gc
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 from multiprocessing import Pipe
@@ -18,7 +19,8 @@ from sklearn_mvrsm._outcomes import OutOfMemory, Raised, Returned
 from sklearn_mvrsm._process import decode, encode_task, run_encoded, set_up
 
 posix_only = pytest.mark.skipif(
-    os.name != "posix", reason="Windows has no process groups or masks of signals"
+    os.name != "posix",
+    reason="os.setpgid, os.killpg and signal.pthread_sigmask are POSIX's",
 )
 
 
@@ -91,8 +93,8 @@ def test_a_task_that_cannot_be_restored_there_is_an_error():
 
 
 @pytest.mark.skipif(
-    not os.path.exists("/proc/self/statm"),
-    reason="memory limits are refused but on Linux, as test_outcomes.py holds",
+    sys.platform != "linux",
+    reason="only Linux keeps RLIMIT_AS; test_outcomes.py holds the refusal elsewhere",
 )
 def test_a_memory_limit_is_an_outcome_that_travels():
     outcome = decode(travel(bytearray, 10**9, memory_limit=10**8))

@@ -402,7 +402,7 @@ class Notes:
 FOLD = "candidate-split-evaluation"
 needs_callbacks = pytest.mark.skipif(
     not hasattr(MVRSMSearchCV, "set_callbacks"),
-    reason="no callbacks before scikit-learn 1.9; CI's newest has them",
+    reason="scikit-learn before 1.9 has no set_callbacks to inherit",
 )
 
 

@@ -1058,7 +1058,7 @@ def test_an_error_that_ends_a_search_leaves_what_had_finished(monkeypatch, n_job
 
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"),
-    reason="fit_memory_limit is refused but on Linux, as test_checks.py holds",
+    reason="only Linux keeps RLIMIT_AS; test_checks.py holds the refusal elsewhere",
 )
 def test_a_fit_that_asks_for_too_much_memory_is_a_row():
     search = make(**moods("fine", "grows", "fine"), fit_memory_limit=3e8)

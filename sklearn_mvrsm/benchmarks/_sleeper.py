@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 __all__ = ["Sleeper"]
 
 
-class Sleeper(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # a base of scikit-learn, which has no types: Any
+class Sleeper(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no py.typed, so mypy takes its bases for Any; searches tell classifiers by these
     """Takes its time to learn nothing.
 
     Parameters

@@ -13,7 +13,6 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 
 from sklearn_mvrsm import Integer, MVRSMSearchCV, Real
 from sklearn_mvrsm.benchmarks._sleeper import Sleeper
@@ -24,7 +23,7 @@ BEST = (0.25, 0.48, 0.9)
 """Where the best ``x`` would be: far from what hangs, near that, and inside."""
 
 
-class Hanging(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # a base of scikit-learn, which has no types: Any
+class Hanging(Sleeper):
     """Never comes to its end where ``x > 0.5``; its score is known.
 
     Parameters
