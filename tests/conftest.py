@@ -16,7 +16,7 @@ def _one_thread():
     """One thread in this process: tables are tiny, and cores may be busy.
 
     Threads of OpenMP that wait for a busy core spin: a page of the docs that boosts
-    histograms took a hundred times the CPU time beside another test run.
+    histograms took forty times the CPU time beside another test run.
     """
     with threadpool_limits(1):
         yield
