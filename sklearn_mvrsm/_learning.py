@@ -5,6 +5,7 @@ lengths from the likelihood (:mod:`sklearn_mvrsm._evidence`), which also chooses
 much of the relevance is believed.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,7 +25,9 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 
-LEARN_ROWS = 250  # observations that are learnt from
+LEARN_ROWS = 250  # most observations that are learnt from where d is small
+ROWS_A_COORDINATE = 4  # and where it is not
+LEARN_WORK = 2e8  # bounds the square of their number times d
 POWERS = (0.0, 0.5, 1.0)  # of the relevance, the likelihood chooses
 RELEVANCE_LIMIT = 8.0  # a coordinate's scale lies in 1/8 .. 8
 TRUSTED_FROM = 50  # observations at which relevance counts by half
@@ -69,7 +72,7 @@ def learn(
     d = known.belief.domain.d
     if len(values) < LEARN_FROM or not d or not np.ptp(values) > 0.0:
         return known
-    rows = _informative(values)
+    rows = _informative(values, _most_rows(d))
     output = Output.of(values, known.strength)
     points, active, values = points[rows], active[rows], values[rows]
     y = _standardised(output.apply(values))
@@ -159,10 +162,16 @@ def _standardised(y: FloatArray) -> FloatArray:
     return np.asarray((y - y.mean()) / (float(y.std()) or 1.0))
 
 
-def _informative(y: FloatArray) -> IntArray:
+def _most_rows(d: int) -> int:
+    """Return how many observations tell of d scales and lengths, at a bounded cost."""
+    affordable = int(math.sqrt(LEARN_WORK / d))
+    return max(LEARN_ROWS, min(ROWS_A_COORDINATE * d, affordable))
+
+
+def _informative(y: FloatArray, limit: int) -> IntArray:
     """Choose what to learn from: the best half and the latest, in order of arrival."""
-    if len(y) <= LEARN_ROWS:
+    if len(y) <= limit:
         return np.arange(len(y))
-    best = np.argsort(y, kind="stable")[: LEARN_ROWS // 2]
+    best = np.argsort(y, kind="stable")[: limit // 2]
     rest = np.setdiff1d(np.arange(len(y)), best)
-    return np.sort(np.concatenate([best, rest[-(LEARN_ROWS - len(best)) :]]))
+    return np.sort(np.concatenate([best, rest[-(limit - len(best)) :]]))

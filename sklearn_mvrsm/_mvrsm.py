@@ -44,11 +44,11 @@ PARENTS = 5  # best points that candidates are grown from
 REFINEMENTS = 2  # rounds of smaller changes to the ten best candidates
 BOX = 1.0  # half of a climb's box, in widths of a coordinate step
 CLIMBS = 2  # candidates whose reals are optimised
-CLIMB_WORK = 1e7  # bounds the multiplications of one climb
+CLIMB_WORK = 5e7  # bounds the multiplications of one climb
 RESOLUTION = 2.0**24  # steps of a range, on which climbs end
 SHORTEST_CLIMB = 5  # steps of a climb that are made whatever they cost
 PREDICT_ROWS = 2000  # points predicted at a time, to bound the memory
-WORK = 2e7  # multiplications that scoring one batch of candidates may cost
+WORK = 2e8  # multiplications that scoring one batch of candidates may cost
 SHORTEST = 8  # candidates that are scored whatever it costs
 
 

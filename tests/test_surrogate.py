@@ -7,7 +7,12 @@ from beliefs import believe
 from sklearn_mvrsm._cholesky import safe_cholesky
 from sklearn_mvrsm._domain import Domain
 from sklearn_mvrsm._evidence import KINDS, Prior
-from sklearn_mvrsm._learning import LEARN_FROM, RELEVANCE_LIMIT, _informative
+from sklearn_mvrsm._learning import (
+    LEARN_FROM,
+    RELEVANCE_LIMIT,
+    _informative,
+    _most_rows,
+)
 from sklearn_mvrsm._smooth import Coordinates, matern
 from sklearn_mvrsm._surrogate import CAPACITY, Surrogate
 
@@ -426,13 +431,23 @@ def test_a_pickled_surrogate_goes_on_as_if_nothing_had_happened():
 def test_what_the_prior_is_learnt_from_is_bounded_and_holds_the_best():
     rng = np.random.default_rng(0)
     y = rng.normal(size=CAPACITY)
-    rows = _informative(y)
-    assert len(rows) < len(y)
+    rows = _informative(y, 250)
+    assert len(rows) == 250
     assert np.all(np.diff(rows) > 0)
     best = np.argsort(y)[:20]
     latest = np.arange(CAPACITY - 20, CAPACITY)
     assert set(best) | set(latest) <= set(rows)
-    assert np.array_equal(_informative(y[:30]), np.arange(30))
+    assert np.array_equal(_informative(y[:250], 250), np.arange(250))
+
+
+def test_more_is_learnt_from_where_there_are_more_coordinates_at_a_bounded_cost():
+    rows = {d: _most_rows(d) for d in (1, 10, 60, 100, 238, 1000, 100_000)}
+    assert rows[1] == rows[10] == rows[60] == rows[100_000] == 250
+    assert rows[100] == 400
+    assert 900 < rows[238] <= CAPACITY
+    assert 250 < rows[1000] < rows[238]
+    for d in (238, 1000):
+        assert rows[d] ** 2 * d <= 2e8
 
 
 def test_a_factor_is_found_where_rounding_has_spoilt_definiteness():
