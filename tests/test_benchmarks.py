@@ -16,6 +16,7 @@ from sklearn_mvrsm.benchmarks import (
     make_problem,
     problem_names,
 )
+from sklearn_mvrsm.benchmarks.__main__ import main
 from sklearn_mvrsm.benchmarks._bbob import TARGETS, area_under_curve
 from sklearn_mvrsm.benchmarks._cocabo import Bandit, Encoding, Hyperparameters, Process
 from sklearn_mvrsm.benchmarks._functions import MiVaBOFunction, func3c
@@ -37,7 +38,7 @@ from sklearn_mvrsm.benchmarks._store import (
     read_all,
     read_runs,
 )
-from sklearn_mvrsm.benchmarks._summary import as_text, paired_tests, summarise
+from sklearn_mvrsm.benchmarks._summary import as_text, cut, paired_tests, summarise
 from sklearn_mvrsm.benchmarks._synthetic import on_box
 from sklearn_mvrsm.benchmarks._variables import (
     active,
@@ -661,6 +662,47 @@ def test_table_of_a_small_made_file(tmp_path):
     text = as_text(rows, reference="mvrsm")
     assert "| func3c | random | 8 | 3.7 |" in text
     assert "| 0/8 | 0.0078 |" in text
+
+
+def test_runs_are_judged_as_they_were_after_fewer_evaluations(tmp_path, capsys):
+    path = tmp_path / "results.csv"
+    for result in (*made_runs(), make_run("hartmann6", "mvrsm", 0, [5.0])):
+        append_run(path, result)
+    assert main(["table", str(path), "--at", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "| func3c | mvrsm | 8 | 9 | 0 | 9 |" in text  # 9.0 came first in each run
+    assert "| hartmann6 | mvrsm | 1 | 5 |" in text
+    assert main(["table", str(path), "--at", "2"]) == 0
+    shown = capsys.readouterr()
+    assert "| func3c | mvrsm | 8 | 1.35 |" in shown.out
+    assert "hartmann6" not in shown.out
+    assert shown.err == "left out, as shorter: 1 runs of hartmann6\n"
+
+
+def test_evaluations_are_counted_from_the_initial_points_of_each_problem():
+    name = "bbob-mixint-f001-i01-d05"  # two random points a dimension
+    area = Run(Task(name, "original", "a", 0), np.arange(100.0), np.arange(100.0))
+    other = make_run("func3c", "a", 0, np.arange(100.0))
+    kept, shorter = cut([area, other], 90)
+    assert [len(each.values) for each in kept] == [100, 114]
+    assert [len(each.own_seconds) for each in kept] == [100, 114]
+    assert shorter == []
+    kept, shorter = cut([area, other], 91)
+    assert [each.task for each in kept] == [other.task]
+    assert shorter == [area.task]
+    with pytest.raises(ValueError, match="'n' must be at least 1, got 0"):
+        cut([area], 0)
+
+
+@pytest.mark.parametrize("option", ["--budget", "--jobs"])
+def test_counts_below_one_are_refused_on_the_command_line(option, capsys):
+    command = ["run", "--problems", "func3c", "--methods", "random", "--seeds", "0"]
+    with pytest.raises(SystemExit):
+        main([*command, option, "0"])
+    assert f"{option}: must be at least 1, got 0" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["table", "none.csv", "--at", "-3"])
+    assert "--at: must be at least 1, got -3" in capsys.readouterr().err
 
 
 def test_area_is_what_counts_for_bbob_and_higher_is_better():

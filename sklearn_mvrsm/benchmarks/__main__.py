@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from sklearn_mvrsm.benchmarks._registry import problem_names
 from sklearn_mvrsm.benchmarks._runner import Plan, ensure_environment, run
 from sklearn_mvrsm.benchmarks._steps import PROBLEMS, SIZES, measure
 from sklearn_mvrsm.benchmarks._store import read_all
-from sklearn_mvrsm.benchmarks._summary import as_text, summarise
+from sklearn_mvrsm.benchmarks._summary import as_text, cut, summarise
 
 
 def seeds_of(text: str) -> list[int]:
@@ -21,6 +22,14 @@ def seeds_of(text: str) -> list[int]:
         first, _, last = part.partition("-")
         seeds += range(int(first), int(last or first) + 1)
     return seeds
+
+
+def positive(text: str) -> int:
+    """Return a whole number above 0."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
+    return number
 
 
 def parser() -> argparse.ArgumentParser:
@@ -41,13 +50,22 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--seeds", type=seeds_of, required=True, help="such as 0-9")
     command.add_argument("--out", type=Path, default=Path("results.csv"))
-    command.add_argument("--budget", type=int, help="evaluations after the initial")
+    command.add_argument(
+        "--budget", type=positive, help="evaluations after the initial"
+    )
     command.add_argument("--data", type=Path, help="directory of the tables")
-    command.add_argument("--jobs", type=int, default=1, help="processes (default 1)")
+    command.add_argument(
+        "--jobs", type=positive, default=1, help="processes (default 1)"
+    )
 
     command = commands.add_parser("table", help="final bests and paired tests")
     command.add_argument("files", nargs="+", type=Path)
     command.add_argument("--reference", default="mvrsm", help="method to test against")
+    command.add_argument(
+        "--at",
+        type=positive,
+        help="judge runs after so many evaluations past the initial",
+    )
 
     command = commands.add_parser("plot", help="best value so far and own time a step")
     command.add_argument("files", nargs="+", type=Path)
@@ -73,8 +91,7 @@ def main(arguments: Sequence[str]) -> int:
             ensure_environment(arguments)
             return _run(options)
         case "table":
-            rows = summarise(read_all(options.files), reference=options.reference)
-            print(as_text(rows, reference=options.reference))
+            _table(options)
         case "plot":
             runs = read_all(options.files)
             for path in draw_all(runs, options.directory, options.format):
@@ -102,6 +119,16 @@ def _run(options: argparse.Namespace) -> int:
         if not failure.is_missing:
             print(f"\n{' '.join(map(str, failure.task))}\n{failure.reason}")
     return 1 if failures else 0
+
+
+def _table(options: argparse.Namespace) -> None:
+    runs = read_all(options.files)
+    if options.at is not None:
+        runs, shorter = cut(runs, options.at)
+        for problem, count in Counter(task.problem for task in shorter).items():
+            print(f"left out, as shorter: {count} runs of {problem}", file=sys.stderr)
+    rows = summarise(runs, reference=options.reference)
+    print(as_text(rows, reference=options.reference))
 
 
 def _steps(options: argparse.Namespace) -> None:

@@ -2,14 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from sklearn_mvrsm.benchmarks import _bbob
-from sklearn_mvrsm.benchmarks._store import Run
+from sklearn_mvrsm.benchmarks._store import Run, Task
 
 Key = tuple[str, str]
 
@@ -83,6 +83,40 @@ def n_initial_of(run: Run) -> int:
         dimension = int(run.task.problem.rsplit("-d", 1)[1])
         return _bbob.INITIAL_PER_DIMENSION * dimension
     return N_INITIAL
+
+
+def cut(runs: Iterable[Run], n: int) -> tuple[list[Run], list[Task]]:
+    """Return runs as they were after n evaluations beyond the initial points.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+    n : int
+        At least 1.
+
+    Returns
+    -------
+    cut : list of Run
+    shorter : list of Task
+        The runs that have fewer evaluations, which are left out.
+
+    Raises
+    ------
+    ValueError
+        If n is below 1.
+    """
+    if n < 1:
+        raise ValueError(f"'n' must be at least 1, got {n}")
+    kept, shorter = [], []
+    for run in runs:
+        end = n_initial_of(run) + n
+        if len(run.values) < end:
+            shorter.append(run.task)
+        else:
+            kept.append(
+                replace(run, values=run.values[:end], own_seconds=run.own_seconds[:end])
+            )
+    return kept, shorter
 
 
 def summarise(runs: Iterable[Run], *, reference: str) -> list[Row]:
