@@ -237,7 +237,7 @@ class MvrsmMethod:
         seen: Set[bytes],
         rng: np.random.Generator,
     ) -> FloatArray:
-        parents = points[np.argsort(values, kind="stable")[:PARENTS]]
+        parents = points[_best(values, PARENTS, rng)]
         chance = self.steps.chance(self.surrogate.belief.relevance)
         region, width = self.region, self.steps.width
         near = neighbours(region, parents, CANDIDATES, width, chance, rng)
@@ -320,6 +320,17 @@ def _memorable(rows: IntArray, values: FloatArray) -> IntArray:
     age = np.arange(len(rows))[::-1]
     keep = np.argsort(rank + age, kind="stable")[: int(CAPACITY * (1.0 - FORGET))]
     return np.sort(rows[np.union1d(keep, [np.argmin(values)])])
+
+
+def _best(values: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
+    """Choose the lowest values, best first; among equal ones the last are drawn."""
+    order = np.argsort(values, kind="stable")
+    if len(order) <= count or values[order[count - 1]] < values[order[count]]:
+        return order[:count]
+    lower = order[values[order] < values[order[count]]]
+    tied = np.flatnonzero(values == values[order[count]])
+    drawn = rng.choice(tied, count - len(lower), replace=False)
+    return np.concatenate([lower, drawn])
 
 
 def _on_grid(domain: Domain, point: FloatArray, free: BoolArray) -> FloatArray:

@@ -4,6 +4,7 @@ import csv
 import gzip
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -574,23 +575,74 @@ def test_run_resumes_and_adds_what_lacks(tmp_path):
     assert path.read_text() == after
 
 
-@pytest.mark.parametrize("cut", [1, 40, 400, 1500])
-def test_torn_last_run_is_done_again(tmp_path, cut):
+@pytest.mark.parametrize("moment", ["write", "flush", "replace"])
+def test_a_machine_that_stops_while_writing_leaves_whole_runs(tmp_path, moment):
     path = tmp_path / "results.csv"
+    run(small_plan(seeds=(0,)), path, report=collect([]))
+    before = path.read_text()
+    stopping = """
+import os, sys
+from pathlib import Path
+import sklearn_mvrsm.benchmarks._store as store
+
+def stop(*arguments, **options):
+    os._exit(7)
+
+moment, path = sys.argv[1], Path(sys.argv[2])
+run = store.read_runs(path)[-1]
+run = store.Run(run.task._replace(seed=9), run.values, run.own_seconds, run.budget)
+match moment:
+    case "write":
+        whole = store.csv.writer
+        rows = []
+        class Writer:
+            def __init__(self, file, **options):
+                self.file, self.inner = file, whole(file, **options)
+            def writerow(self, row):
+                self.inner.writerow(row)
+                rows.append(row)
+                if len(rows) == 20:
+                    self.file.flush()
+                    os._exit(7)
+        store.csv.writer = Writer
+    case "flush":
+        os.fsync = stop
+    case "replace":
+        Path.replace = stop
+store.append_run(path, run)
+"""
+    command = [sys.executable, "-c", stopping, moment, str(path)]
+    assert subprocess.run(command, check=False).returncode == 7
+    assert path.read_text() == before
     run(small_plan(), path, report=collect([]))
-    whole = {r.task: r.values.tolist() for r in read_runs(path)}
-    path.write_text(path.read_text()[:-cut])
-    run(small_plan(), path, report=collect([]))
-    assert {r.task: r.values.tolist() for r in read_runs(path)} == whole
+    assert len(read_runs(path)) == 8
 
 
-def test_results_of_another_budget_are_refused(tmp_path):
+@pytest.mark.parametrize("other", [2, 9])
+def test_results_of_another_budget_are_refused_and_stay(tmp_path, other):
     path = tmp_path / "results.csv"
-    plan = Plan(("hartmann6",), ("random",), (0,), budget=5)
+    plan = Plan(("hartmann6",), ("random",), (0, 1), budget=5)
     run(plan, path, report=collect([]))
-    smaller = Plan(("hartmann6",), ("random",), (0,), budget=2)
-    with pytest.raises(ValueError, match="use another file for another budget"):
-        run(smaller, path, report=collect([]))
+    before = path.read_text()
+    with pytest.raises(ValueError, match=f"a budget of 5, {other} is asked for: use"):
+        run(replace(plan, budget=other), path, report=collect([]))
+    assert path.read_text() == before
+
+
+def test_a_method_that_ends_early_is_not_run_again(tmp_path, working_directory):
+    (working_directory / "early_method.py").write_text(
+        "def f(problem, budget, seed):\n"
+        "    for params in problem.initial_points(seed):\n"
+        "        problem.evaluate(params)\n"
+        "    return problem.values\n"
+    )
+    path, lines = tmp_path / "results.csv", []
+    plan = Plan(("func3c",), ("early_method:f",), (0, 1), budget=3)
+    run(plan, path, report=collect([]))
+    before = path.read_text()
+    run(plan, path, report=collect(lines))
+    assert lines == ["2 runs done, 0 to do"]
+    assert path.read_text() == before
 
 
 def test_two_processes_give_the_same_values(tmp_path):
@@ -633,7 +685,7 @@ def test_foreign_file_and_double_runs_are_refused(tmp_path):
 def make_run(problem, method, seed, after, variant="original"):
     values = np.array([*np.linspace(30.0, 20.0, 24), *after])
     own = np.full(len(values), 0.002)
-    return Run(Task(problem, variant, method, seed), values, own)
+    return Run(Task(problem, variant, method, seed), values, own, len(after))
 
 
 def made_runs():
@@ -681,7 +733,7 @@ def test_runs_are_judged_as_they_were_after_fewer_evaluations(tmp_path, capsys):
 
 def test_evaluations_are_counted_from_the_initial_points_of_each_problem():
     name = "bbob-mixint-f001-i01-d05"  # two random points a dimension
-    area = Run(Task(name, "original", "a", 0), np.arange(100.0), np.arange(100.0))
+    area = Run(Task(name, "original", "a", 0), np.arange(100.0), np.arange(100.0), 90)
     other = make_run("func3c", "a", 0, np.arange(100.0))
     kept, shorter = cut([area, other], 90)
     assert [len(each.values) for each in kept] == [100, 114]
@@ -707,8 +759,8 @@ def test_counts_below_one_are_refused_on_the_command_line(option, capsys):
 
 def test_area_is_what_counts_for_bbob_and_higher_is_better():
     name = "bbob-mixint-f001-i01-d05"
-    good = Run(Task(name, "original", "good", 0), np.full(100, 1e-9), np.zeros(100))
-    bad = Run(Task(name, "original", "bad", 0), np.full(100, 1e3), np.zeros(100))
+    good = Run(Task(name, "original", "good", 0), np.full(100, 1e-9), np.zeros(100), 90)
+    bad = Run(Task(name, "original", "bad", 0), np.full(100, 1e3), np.zeros(100), 90)
     rows = summarise([bad, good], reference="bad")
     assert [(row.method, row.mean) for row in rows] == [("good", 1.0), ("bad", 0.0)]
     assert rows[0].problem == "bbob-mixint-d05"

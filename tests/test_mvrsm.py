@@ -12,6 +12,7 @@ from sklearn_mvrsm._mvrsm import (
     RESOLUTION,
     SHORTEST_CLIMB,
     MvrsmMethod,
+    _best,
     _memorable,
     _novel,
 )
@@ -439,6 +440,31 @@ def test_the_old_and_bad_are_forgotten_first(n):
         if i != np.argmin(values):
             later = np.arange(n) > i
             assert set(np.flatnonzero(later & (values < values[i]))) <= set(index)
+
+
+def test_the_best_are_the_lowest_and_among_equal_ones_each_has_its_turn():
+    rng = np.random.default_rng(0)
+    values = np.array([3.0, 1.0, 2.0, 2.0, 0.0, 2.0, 9.0])
+    counts = np.zeros(len(values))
+    for _ in range(300):
+        best = _best(values, 4, rng)
+        assert best[:2].tolist() == [4, 1]
+        assert len(set(best)) == 4
+        counts[best] += 1
+    assert counts[[0, 6]].sum() == 0
+    np.testing.assert_allclose(counts[[2, 3, 5]], 200, atol=40)
+    flat = [_best(np.zeros(50), 5, rng).tolist() for _ in range(20)]
+    assert len(set(map(tuple, flat))) == 20  # a plateau has no incumbents
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 7, 9])
+def test_nothing_is_drawn_where_the_best_are_clear(count):
+    values = np.array([3.0, 1.0, 2.0, 2.0, 0.0, 2.0, 9.0])
+    rng = np.random.default_rng(0)
+    before = rng.bit_generator.state
+    best = _best(values, count, rng)
+    assert values[best].tolist() == np.sort(values)[:count].tolist()
+    assert rng.bit_generator.state == before
 
 
 def test_what_is_novel_is_new_and_there_once():

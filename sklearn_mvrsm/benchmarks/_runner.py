@@ -15,7 +15,7 @@ from sklearn_mvrsm.benchmarks._methods import get_method
 from sklearn_mvrsm.benchmarks._optional import MissingLibraryError
 from sklearn_mvrsm.benchmarks._problem import BudgetSpent, Meter
 from sklearn_mvrsm.benchmarks._registry import expand, make_problem
-from sklearn_mvrsm.benchmarks._store import Run, Task, append_run, mend, read_runs
+from sklearn_mvrsm.benchmarks._store import Run, Task, append_run, read_runs
 from sklearn_mvrsm.benchmarks._summary import own_times
 
 # One thread a process, so that CPU time is comparable; a fixed hash seed for SMAC.
@@ -114,7 +114,7 @@ def run_task(task: Task, budget: int | None, data: Path | None) -> Run | Failure
         return Failure(task, str(error), is_missing=True)
     except Exception:
         return Failure(task, traceback.format_exc(), is_missing=False)
-    return Run(task, np.array(meter.values), np.array(meter.own_seconds))
+    return Run(task, np.array(meter.values), np.array(meter.own_seconds), budget)
 
 
 def run(
@@ -137,13 +137,12 @@ def run(
     list of Failure
         The tasks that gave no results.
     """
-    expected = dict(_expected_rows(plan))
-    mend(path, expected)
-    done = {run.task: len(run.values) for run in read_runs(path)}
-    for task, n_rows in expected.items():
-        if done.get(task, 0) > n_rows:
+    expected = dict(_budgets(plan))
+    done = {run.task: run.budget for run in read_runs(path)}
+    for task, budget in expected.items():
+        if done.get(task, budget) != budget:
             raise ValueError(
-                f"{path} holds {done[task]} evaluations of {task}, {n_rows} are asked "
+                f"{path} holds {task} with a budget of {done[task]}, {budget} is asked "
                 "for: use another file for another budget"
             )
     todo = [task for task in expected if task not in done]
@@ -165,19 +164,16 @@ def run(
     return failures
 
 
-def _expected_rows(plan: Plan) -> Iterator[tuple[Task, int]]:
-    sizes: dict[tuple[str, str], int] = {}
+def _budgets(plan: Plan) -> Iterator[tuple[Task, int]]:
+    budgets: dict[tuple[str, str], int] = {}
     for task in plan.tasks():
         key = task.problem, task.variant
-        if key not in sizes:
-            sizes[key] = _size(task, plan)
-        yield task, sizes[key]
-
-
-def _size(task: Task, plan: Plan) -> int:
-    problem = make_problem(task.problem, variant=task.variant, data=plan.data)
-    budget = problem.budget if plan.budget is None else plan.budget
-    return problem.n_initial + budget
+        if (
+            key not in budgets
+        ):  # made even where it does not tell: unknown names end here
+            problem = make_problem(key[0], variant=key[1], data=plan.data)
+            budgets[key] = problem.budget if plan.budget is None else plan.budget
+        yield task, budgets[key]
 
 
 def _outcomes(

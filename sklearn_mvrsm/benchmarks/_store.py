@@ -1,14 +1,14 @@
 """One tidy file of results: a row an evaluation, a block of rows a run.
 
-A run is written at once when it is over. So the file can be added to, and the only
-block that can be torn, by a machine that stops while writing, is the last.
+A run is written when it is over, into a copy that then takes the file's place. So the
+file can be added to, and a machine that stops while writing leaves the runs before it.
 """
 
 import csv
 import os
-from collections.abc import Iterable, Mapping
+import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ COLUMNS = (
     "variant",
     "method",
     "seed",
+    "budget",
     "index",
     "value",
     "best",
@@ -47,11 +48,15 @@ class Run:
         In order, initial points first.
     own_seconds : ndarray of shape (n_evaluations,)
         CPU seconds of the method before each evaluation.
+    budget : int
+        Evaluations after the initial points that the method was granted; it may have
+        ended before.
     """
 
     task: Task
     values: NDArray[np.float64]
     own_seconds: NDArray[np.float64]
+    budget: int
 
     @property
     def best(self) -> NDArray[np.float64]:
@@ -69,13 +74,19 @@ def read_runs(path: Path) -> list[Run]:
         if tuple(reader.fieldnames or ()) != COLUMNS:
             raise ValueError(f"{path} has columns {reader.fieldnames}, not {COLUMNS}")
         rows: dict[Task, list[tuple[float, float]]] = {}
+        budgets: dict[Task, int] = {}
         for line, row in enumerate(reader, start=2):
             task = Task(row["problem"], row["variant"], row["method"], int(row["seed"]))
             block = rows.setdefault(task, [])
             if int(row["index"]) != len(block):
                 raise ValueError(f"{path}, line {line}: a second run of {task}")
             block.append((float(row["value"]), float(row["own_seconds"])))
-    return [Run(task, *np.array(block).T) for task, block in rows.items()]
+            budgets[task] = int(row["budget"])
+    runs = []
+    for task, block in rows.items():
+        values, own_seconds = np.array(block).T
+        runs.append(Run(task, values, own_seconds, budgets[task]))
+    return runs
 
 
 def read_all(paths: Iterable[Path]) -> list[Run]:
@@ -93,44 +104,19 @@ def read_all(paths: Iterable[Path]) -> list[Run]:
 
 def append_run(path: Path, run: Run) -> None:
     """Add a run to a file, which is made if need be, and see it onto the disk."""
+    copy = path.with_name(f"{path.name}.part")
     is_new = not path.exists() or path.stat().st_size == 0
-    with path.open("a", newline="", encoding="utf-8") as file:
+    with copy.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         if is_new:
             writer.writerow(COLUMNS)
+        else:
+            with path.open(newline="", encoding="utf-8") as old:
+                shutil.copyfileobj(old, file)
         columns = (run.values, run.best, run.own_seconds)
         for index, (value, best, own) in enumerate(zip(*columns, strict=True)):
             numbers = (repr(float(value)), repr(float(best)), f"{own:.6g}")
-            writer.writerow((*run.task, index, *numbers))
+            writer.writerow((*run.task, run.budget, index, *numbers))
         file.flush()
         os.fsync(file.fileno())
-
-
-def mend(path: Path, expected: Mapping[Task, int]) -> None:
-    """Cut off a last run that was not written to its end.
-
-    Parameters
-    ----------
-    path : Path
-        A file of results; it is changed only where it is torn.
-    expected : mapping of Task to int
-        How many rows the runs that are known should have.
-    """
-    if not path.exists():
-        return
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    whole = [line for line in lines if line.endswith("\n")]
-    kept = len(whole)
-    if kept > 1:
-        task = _task_of(whole[-1])
-        block = takewhile(lambda line: _task_of(line) == task, reversed(whole[1:]))
-        size = len(list(block))
-        if size < expected.get(task, 0):
-            kept -= size
-    if kept < len(lines):
-        path.write_text("".join(whole[:kept]), encoding="utf-8")
-
-
-def _task_of(line: str) -> Task:
-    problem, variant, method, seed = next(csv.reader([line]))[:4]
-    return Task(problem, variant, method, int(seed))
+    copy.replace(path)
