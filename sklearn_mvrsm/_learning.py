@@ -25,9 +25,9 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 
-LEARN_ROWS = 250  # most observations that are learnt from where d is small
-ROWS_A_COORDINATE = 4  # and where it is not
-LEARN_WORK = 2e8  # bounds the square of their number times d
+LEARN_ROWS = 250  # so many observations are learnt from whatever d is,
+ROWS_A_COORDINATE = 4  # more where there are many coordinates,
+LEARN_WORK = 2e8  # as far as the square of their number times d stays below
 POWERS = (0.0, 0.5, 1.0)  # of the relevance, the likelihood chooses
 RELEVANCE_LIMIT = 8.0  # a coordinate's scale lies in 1/8 .. 8
 TRUSTED_FROM = 50  # observations at which relevance counts by half

@@ -48,7 +48,7 @@ CLIMB_WORK = 5e7  # bounds the multiplications of one climb
 RESOLUTION = 2.0**24  # steps of a range, on which climbs end
 SHORTEST_CLIMB = 5  # steps of a climb that are made whatever they cost
 PREDICT_ROWS = 2000  # points predicted at a time, to bound the memory
-WORK = 2e8  # multiplications that scoring one batch of candidates may cost
+WORK = 2e8  # multiplications that covariances of one batch of candidates may cost
 SHORTEST = 8  # candidates that are scored whatever it costs
 
 

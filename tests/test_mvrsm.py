@@ -519,12 +519,12 @@ def test_the_best_candidate_wins_where_there_are_no_reals():
 
 
 def test_climbs_are_shorter_where_a_step_costs_more():
-    bench = Bench({"x": Real(0.0, 1.0)})
-    bench.tell_random(20)
-    bench.ask()
     lengths = []
-    for n in (20, 2000, 10**6):
+    for d, n in ((1, 20), (1, CAPACITY), (240, CAPACITY), (240, 10**6)):
+        bench = Bench({f"x{i}": Real(0.0, 1.0) for i in range(d)})
+        bench.tell_random(20)
+        bench.ask()
         bench.method.surrogate.n = n
         lengths.append(bench.method._climb_iterations())
-    assert lengths[0] == ITERATIONS
-    assert lengths[0] > lengths[1] > lengths[2] == SHORTEST_CLIMB
+    assert lengths[0] == lengths[1] == ITERATIONS
+    assert ITERATIONS > lengths[2] > lengths[3] == SHORTEST_CLIMB

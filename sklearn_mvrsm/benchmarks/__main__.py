@@ -125,8 +125,9 @@ def _table(options: argparse.Namespace) -> None:
     runs = read_all(options.files)
     if options.at is not None:
         runs, shorter = cut(runs, options.at)
-        for problem, count in Counter(task.problem for task in shorter).items():
-            print(f"left out, as shorter: {count} runs of {problem}", file=sys.stderr)
+        labels = (" ".join((*task[:2], "by", task.method)) for task in shorter)
+        for label, count in Counter(labels).items():
+            print(f"left out, as shorter: {label}, {count} of its runs", file=sys.stderr)
     rows = summarise(runs, reference=options.reference)
     print(as_text(rows, reference=options.reference))
 
