@@ -677,6 +677,11 @@ def test_foreign_file_and_double_runs_are_refused(tmp_path):
     append_run(path, result)
     with pytest.raises(ValueError, match="a second run"):
         read_runs(path)
+    path.unlink()
+    append_run(path, result)
+    path.write_text(path.read_text().rsplit(",", 1)[0])
+    with pytest.raises(ValueError, match="line 27: the row is not whole"):
+        read_runs(path)
 
 
 # Table and figures

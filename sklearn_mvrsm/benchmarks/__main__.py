@@ -127,7 +127,9 @@ def _table(options: argparse.Namespace) -> None:
         runs, shorter = cut(runs, options.at)
         labels = (" ".join((*task[:2], "by", task.method)) for task in shorter)
         for label, count in Counter(labels).items():
-            print(f"left out, as shorter: {label}, {count} of its runs", file=sys.stderr)
+            print(
+                f"left out, as shorter: {label}, {count} of its runs", file=sys.stderr
+            )
     rows = summarise(runs, reference=options.reference)
     print(as_text(rows, reference=options.reference))
 

@@ -168,9 +168,7 @@ def _budgets(plan: Plan) -> Iterator[tuple[Task, int]]:
     budgets: dict[tuple[str, str], int] = {}
     for task in plan.tasks():
         key = task.problem, task.variant
-        if (
-            key not in budgets
-        ):  # made even where it does not tell: unknown names end here
+        if key not in budgets:  # an unknown name ends the command here
             problem = make_problem(key[0], variant=key[1], data=plan.data)
             budgets[key] = problem.budget if plan.budget is None else plan.budget
         yield task, budgets[key]

@@ -76,6 +76,8 @@ def read_runs(path: Path) -> list[Run]:
         rows: dict[Task, list[tuple[float, float]]] = {}
         budgets: dict[Task, int] = {}
         for line, row in enumerate(reader, start=2):
+            if None in row.values():
+                raise ValueError(f"{path}, line {line}: the row is not whole")
             task = Task(row["problem"], row["variant"], row["method"], int(row["seed"]))
             block = rows.setdefault(task, [])
             if int(row["index"]) != len(block):
