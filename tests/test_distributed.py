@@ -28,7 +28,10 @@ from sklearn_mvrsm._remote import RemotePool
 
 psutil = pytest.importorskip("psutil")
 if sys.platform != "linux":
-    pytest.skip("signals and /proc as Linux has them", allow_module_level=True)
+    pytest.skip(
+        "workers are found and killed through /proc and signals, as Linux has them",
+        allow_module_level=True,
+    )
 
 X, Y = load_iris(return_X_y=True)
 SPLITS = list(StratifiedKFold(2).split(X, Y))
@@ -298,9 +301,9 @@ with Client(sys.argv[1]), parallel_config("dask"):
 """
 
 
+# not ray: its processes are those of the program, and it ends them itself
+@pytest.mark.parametrize("cluster", [dask], ids=["dask"], indirect=True)
 def test_nothing_outlives_a_search_that_is_killed(cluster, tmp_path):
-    if cluster is None:
-        pytest.skip("ray itself ends the processes of a program that is killed")
     command = [sys.executable, "-c", KILLED, cluster, str(tmp_path)]
     with nothing_left(), subprocess.Popen(command) as script:
         try:

@@ -212,10 +212,10 @@ def test_failures_are_learned_from():
         study = run(40, objective=objective, sampler=ours(seed))
         failed = [trial.state.name == "FAIL" for trial in study.trials]
         assert sum(failed) < 15
+        assert sum(failed[20:]) <= sum(failed[:20])
         early, late = early + sum(failed[:20]), late + sum(failed[20:])
         best.append(study.best_value)
-    # in the mean of many seeds 4.8 and 2.1 a study, though not in each of them
-    assert late < 0.7 * early
+    assert late < 0.6 * early
     assert statistics.median(best) < -0.45  # the best, -0.5, is where failures begin
 
 
