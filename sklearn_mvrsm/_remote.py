@@ -36,6 +36,9 @@ _MAX_TRIES = 2
 _FAREWELL_SECONDS = 5.0
 """How long the end of a pool waits for the cluster to be tidied up."""
 
+_LINGER_SECONDS = 60.0
+"""How long a task that starts later than that can still learn of the end."""
+
 
 @dataclass(eq=False)
 class _Task:
@@ -151,11 +154,14 @@ class RemotePool(ReportingPool[_Task, _Note]):
         self._closed = True
         with self._lock:
             self._queue.clear()
-        n_held = self._tether.n_held
         end = time.monotonic() + _FAREWELL_SECONDS
-        self._tether.close(_FAREWELL_SECONDS)
-        while n_held and self._n_unanswered() and time.monotonic() < end:
+        self._tether.end()
+        while self._n_unanswered() and self._can_hear() and time.monotonic() < end:
             time.sleep(0.02)
+        if self._n_unanswered():
+            self._tether.close_later(_LINGER_SECONDS)
+        else:
+            self._tether.close(end - time.monotonic())
         self._open.clear()
         self._cluster.close()
         self._shared = None
@@ -167,6 +173,10 @@ class RemotePool(ReportingPool[_Task, _Note]):
                 task = self._queue.popleft()
                 self._sent.add(task)
                 self._send(task)
+
+    def _can_hear(self) -> bool:
+        """Whether tasks may still learn of the end: none is known that could not."""
+        return self._tether.n_held > 0 or not self._places
 
     def _n_unanswered(self) -> int:
         with self._lock:

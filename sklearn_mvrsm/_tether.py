@@ -46,6 +46,7 @@ class Tether:
         self._lines: list[socket.socket] = []
         self._cancelled: list[int] = []
         self._lock = threading.Lock()
+        self._over = False
         self._closed = False
         port = self._listener.getsockname()[1]
         token = secrets.token_hex(16)
@@ -65,9 +66,17 @@ class Tether:
             self._cancelled.append(serial)
             self._lines = [line for line in self._lines if _tell(line, [serial])]
 
+    def end(self) -> None:
+        """Say that the search is over, also to who calls later."""
+        with self._lock:
+            self._over = True
+            for line in self._lines:
+                _hang_up(line)
+
     def close(self, seconds: float = 0.0) -> None:
-        """Say that the search is over, and wait so long for the far ends to be done."""
+        """Answer no more; wait so long for the far ends to be done."""
         end = time.monotonic() + seconds
+        self.end()
         self._closed = True
         with contextlib.suppress(OSError):  # wakes the thread
             port = self.number.port
@@ -76,13 +85,17 @@ class Tether:
         self._listener.close()
         with self._lock:
             for line in self._lines:
-                with contextlib.suppress(OSError):
-                    line.shutdown(socket.SHUT_WR)
-            for line in self._lines:
                 with contextlib.suppress(OSError), line:
                     line.settimeout(max(end - time.monotonic(), 0.0))
                     line.recv(1)  # ends with the line
             self._lines.clear()
+
+    def close_later(self, seconds: float) -> None:
+        """End, and close after this time; until then who calls is told of the end."""
+        self.end()
+        timer = threading.Timer(seconds, self.close)
+        timer.daemon = True
+        timer.start()
 
     def _answer(self) -> None:
         while not self._closed:
@@ -96,6 +109,8 @@ class Tether:
                     line.close()
                 elif _tell(line, self._cancelled):
                     self._lines.append(line)
+                    if self._over:
+                        _hang_up(line)
 
     def _is_one_of_us(self, line: socket.socket) -> bool:
         token = self.number.token.encode()
@@ -173,6 +188,12 @@ def _tell(line: socket.socket, serials: list[int]) -> bool:
         line.close()
         return False
     return True
+
+
+def _hang_up(line: socket.socket) -> None:
+    """Tell a far end that no more will come."""
+    with contextlib.suppress(OSError):
+        line.shutdown(socket.SHUT_WR)
 
 
 def _receive(line: socket.socket, n: int) -> bytes:

@@ -19,6 +19,7 @@ from sklearn_mvrsm._outpost import Report
 from sklearn_mvrsm._payload import write_payload
 from sklearn_mvrsm._process import encode_task
 from sklearn_mvrsm._remote import RemotePool
+from sklearn_mvrsm._tether import hold
 
 PATIENCE = 20.0
 
@@ -290,14 +291,27 @@ def test_a_closed_pool_waits_for_far_ends_that_can_hear_it(path, monkeypatch):
         for k in range(3):
             pool.submit(k, nap, 0.3)
         monkeypatch.setattr(type(pool._tether), "n_held", 1)
-        # Far ends hear of the end when the line is closed, and not before.
-        close = pool._tether.close
-        monkeypatch.setattr(
-            pool._tether, "close", lambda seconds: (close(seconds), gate.set())
-        )
+        # Far ends hear of the end when they are told, and not before.
+        monkeypatch.setattr(pool._tether, "end", gate.set)
     assert cluster.running == 0
     assert [serial for serial, _ in cluster.sent] == [0, 1]
     assert pool.next_event() is None
+
+
+def test_a_task_that_starts_after_the_end_is_told_of_it(path, monkeypatch):
+    # As in a process that still imports when the search is over.
+    monkeypatch.setattr(_remote, "_FAREWELL_SECONDS", 0.1)
+    monkeypatch.setattr(_remote, "_LINGER_SECONDS", 1.0)
+    gate = threading.Event()
+    with pool_on(MadeUp(disturb=wait_for(gate)), path) as pool:
+        pool.submit(0, nap, 0.0)
+        tether = pool._tether
+    heard = []
+    assert hold(tether.number, heard.append, lambda: heard.append("over"))
+    assert heard == ["over"]
+    tether._thread.join(PATIENCE)  # the line is not kept for ever
+    assert not hold(tether.number, heard.append, print)
+    gate.set()
 
 
 def test_a_pool_that_cannot_be_opened_leaves_nothing(path, monkeypatch):

@@ -56,6 +56,19 @@ def test_who_calls_late_hears_what_is_not_wanted():
         tether.close()
 
 
+def test_who_calls_late_hears_that_all_is_over():
+    tether = Tether()
+    with held(tether.number) as (_, early):
+        until(lambda: tether.n_held == 1)
+        tether.cancel(7)
+        tether.end()
+        until(lambda: early == [True])
+        with held(tether.number) as (heard, late):
+            until(lambda: late == [True])
+        assert heard == [7]
+    tether.close()
+
+
 def test_a_number_that_broke_off_is_not_heard():
     with socket.create_server(("127.0.0.1", 0)) as search:
         number = Number("another", ("127.0.0.1",), search.getsockname()[1], "x" * 32)
