@@ -5,8 +5,8 @@ hurt the process of the cluster. A child stays for the next task, and an outpost
 the search is over; where it cannot learn that, until nobody has used it for a while.
 """
 
-import atexit
 import contextlib
+import math
 import os
 import pickle
 import socket
@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from multiprocessing.util import Finalize
 from typing import Any
 
 import joblib
@@ -31,6 +32,9 @@ IDLE_SECONDS = 60.0
 
 _FAREWELL_SECONDS = 5.0
 """How long the end of an outpost waits for that of the tasks that run."""
+
+_REDIAL_SECONDS = 10.0
+"""How soon a search that could not be reached is called again."""
 
 _GLANCE = 0.1
 """Seconds between looks at whether a running task is still wanted."""
@@ -157,7 +161,7 @@ class Outpost:
         self._file = PayloadCopy(data)
         self._file.__enter__()
         self._lock = threading.Lock()
-        self._idle: list[tuple[int, WorkerPool]] = []
+        self._idle: list[tuple[int, WorkerPool | None]] = []
         self._n_pools = 0
         self._n_busy = 0
         self._last_used = time.monotonic()
@@ -165,10 +169,14 @@ class Outpost:
         self._ended = threading.Event()
         self._closing = threading.Lock()
         self._is_closed = False
+        # Not by atexit: before, a process of multiprocessing waits for its children.
+        self._at_exit = Finalize(None, self.close, exitpriority=100)
         threading.Thread(target=self._watch, name="outpost", daemon=True).start()
 
     def run(self, serial: int, blob: bytes, timeout: float | None) -> Report:
         """Run a task in a child; see `run_at_outpost`."""
+        if serial in self._unwanted:
+            return Report(_here())
         with self._child() as (slot, pool):
             place = f"{_here()}:{slot}"
             task = encode_task(_call_with_path, (self._file.path, blob))
@@ -192,7 +200,8 @@ class Outpost:
             self._ended.set()
             idle, self._idle = self._idle, []
         for _, pool in idle:
-            pool.close()
+            if pool is not None:
+                pool.close()
         end = time.monotonic() + _FAREWELL_SECONDS
         while self._n_busy and time.monotonic() < end:  # they close their own
             time.sleep(0.02)
@@ -200,6 +209,7 @@ class Outpost:
             if not self._is_closed:
                 self._file.__exit__()
             self._is_closed = True
+        self._at_exit.cancel()
         with _registry:
             if _outposts.get(self._mission.key) is self:
                 del _outposts[self._mission.key]
@@ -212,20 +222,22 @@ class Outpost:
                 raise _NobodyHereError
             self._n_busy += 1
             slot, pool = self._idle.pop() if self._idle else (self._n_pools, None)
-            self._n_pools += pool is None
+            self._n_pools = max(self._n_pools, slot + 1)
         well = False
         try:
             pool = self._new_pool() if pool is None else pool
             yield slot, pool
-            well = True
+            well = not pool.n_open
         finally:
             with self._lock:
                 well = well and not self._ended.is_set()
-                if well and pool is not None:
+                if well:
                     self._idle.append((slot, pool))
             if not well and pool is not None:
                 pool.close()
             with self._lock:
+                if not well and not self._ended.is_set():
+                    self._idle.append((slot, None))
                 self._n_busy -= 1
                 self._last_used = time.monotonic()
 
@@ -240,23 +252,29 @@ class Outpost:
         )
 
     def _wait(self, pool: WorkerPool, serial: int) -> Event | None:
-        """Wait for a task; None if it is not wanted any more."""
-        while not self._ended.is_set():
+        """Wait for a task; None if it is not wanted any more.
+
+        It may go on for as long as a new child takes to start, as in `Pool.cancel`.
+        """
+        give_up = math.inf
+        while not self._ended.is_set() and time.monotonic() < give_up:
             event = pool.next_event(_GLANCE)
             if event is not None:
                 return event
             if serial in self._unwanted:
                 self._unwanted.discard(serial)
-                pool.cancel(serial)
-                return None
+                give_up = time.monotonic() + pool.start_seconds
         return None
 
     def _watch(self) -> None:
         """Close when the search is over, or seems to be."""
-        if not hold(self._mission.number, self._unwanted.add, self.close):
-            while not self._ended.wait(1.0):
+        while not hold(self._mission.number, self._unwanted.add, self.close):
+            call_again = time.monotonic() + _REDIAL_SECONDS
+            while time.monotonic() < call_again and not self._ended.wait(1.0):
                 self._end_if_forgotten()
-            self.close()
+            if self._ended.is_set():
+                self.close()
+                return
 
     def _end_if_forgotten(self) -> None:
         with self._lock:
@@ -269,10 +287,3 @@ def _call_with_path(path: str, blob: bytes) -> Any:
     """Run a task in a child."""
     fn, args = pickle.loads(blob)
     return fn(path, *args)
-
-
-@atexit.register
-def _close_all() -> None:
-    """Leave nothing behind when this process ends in good order."""
-    for outpost in list(_outposts.values()):
-        outpost.close()

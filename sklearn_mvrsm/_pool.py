@@ -139,6 +139,11 @@ class ReportingPool(Pool, Generic[_Task, _Note]):
         self._notes: queue.SimpleQueue[_Note] = queue.SimpleQueue()
         self._closed = False
 
+    @property
+    def n_open(self) -> int:
+        """How many tasks wait or run."""
+        return len(self._open)
+
     def next_event(self, timeout: float | None = None) -> Event | None:
         """Wait for a task to end. See `Pool.next_event`."""
         give_up = math.inf if timeout is None else time.monotonic() + timeout

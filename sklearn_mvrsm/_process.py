@@ -27,6 +27,7 @@ from typing import Any
 from sklearn_mvrsm._outcomes import OutOfMemory, Raised, Returned, attempt
 from sklearn_mvrsm._sklearn_compat import (
     children_allowed,
+    close_result_writer,
     cloudpickle_dumps,
     executor_process,
     executor_thread,
@@ -80,6 +81,7 @@ class WorkerProcess:
         )
         with children_allowed(), _interrupts_blocked():
             self.ready: Future[Answer] = self._executor.submit(set_up, setup)
+        close_result_writer(self._executor)
         self._process = executor_process(self._executor)
         self._thread = executor_thread(self._executor)
         self._killed = False

@@ -6,6 +6,7 @@ a process to a fit. The data go along with the first tasks, and again where a pr
 says that it does not have them. All times are those of ``time.monotonic`` here.
 """
 
+import contextlib
 import time
 import uuid
 from collections.abc import Callable, Hashable
@@ -155,16 +156,22 @@ class RemotePool(ReportingPool[_Task, _Note]):
         with self._lock:
             self._queue.clear()
         end = time.monotonic() + _FAREWELL_SECONDS
-        self._tether.end()
-        while self._n_unanswered() and self._can_hear() and time.monotonic() < end:
-            time.sleep(0.02)
-        if self._n_unanswered():
+        with contextlib.ExitStack() as last:  # all of it, even if interrupted
+            last.callback(self._open.clear)
+            last.callback(self._cluster.close)
+            last.callback(self._hang_up, end)
+            self._tether.end()
+            while self._n_unanswered() and self._can_hear() and time.monotonic() < end:
+                time.sleep(0.02)
+        self._shared = None
+
+    def _hang_up(self, end: float) -> None:
+        """Close the line, but not yet where somebody may still have to learn that."""
+        callers = {place.rpartition(":")[0] for place in self._places}
+        if self._n_unanswered() or self._tether.n_calls < len(callers):
             self._tether.close_later(_LINGER_SECONDS)
         else:
             self._tether.close(end - time.monotonic())
-        self._open.clear()
-        self._cluster.close()
-        self._shared = None
 
     def _fill(self) -> None:
         """Send tasks that wait to slots that are free."""
@@ -176,7 +183,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
 
     def _can_hear(self) -> bool:
         """Whether tasks may still learn of the end: none is known that could not."""
-        return self._tether.n_held > 0 or not self._places
+        return self._tether.n_calls > 0 or not self._places
 
     def _n_unanswered(self) -> int:
         with self._lock:

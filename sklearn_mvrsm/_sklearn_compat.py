@@ -53,6 +53,7 @@ __all__ = [
     "available_if",
     "check_method_params",
     "children_allowed",
+    "close_result_writer",
     "cloudpickle_dumps",
     "executor_process",
     "executor_thread",
@@ -264,6 +265,15 @@ def executor_thread(executor: Any) -> threading.Thread:
     thread = executor._executor_manager_thread
     assert isinstance(thread, threading.Thread)
     return thread
+
+
+def close_result_writer(executor: Any) -> None:
+    """Close this process's writing end of the pipe for results, which it never uses.
+
+    Else the thread of a one-worker executor that has begun to read a result waits for
+    the rest for ever, should the worker be killed amid it.
+    """
+    executor._result_queue._writer.close()
 
 
 def forbid_recycling() -> None:

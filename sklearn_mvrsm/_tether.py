@@ -14,9 +14,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 
 _HANDSHAKE_SECONDS = 5.0
 """How long either end waits for the other to say that it is the right one."""
+
+_PAUSE = 0.1
+"""Seconds before the next call is taken after one that could not be."""
 
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 """A machine that is gone without a word is missed after a minute."""
@@ -39,6 +43,8 @@ class Tether:
     ----------
     number : Number
         To be given to the far ends.
+    n_calls : int
+        How many far ends have called so far.
     """
 
     def __init__(self) -> None:
@@ -46,6 +52,7 @@ class Tether:
         self._lines: list[socket.socket] = []
         self._cancelled: list[int] = []
         self._lock = threading.Lock()
+        self.n_calls = 0
         self._over = False
         self._closed = False
         port = self._listener.getsockname()[1]
@@ -58,6 +65,7 @@ class Tether:
     def n_held(self) -> int:
         """How many far ends hold the line."""
         with self._lock:
+            self._drop_lines()
             return len(self._lines)
 
     def cancel(self, serial: int) -> None:
@@ -91,7 +99,10 @@ class Tether:
             self._lines.clear()
 
     def close_later(self, seconds: float) -> None:
-        """End, and close after this time; until then who calls is told of the end."""
+        """End, and close after this time; until then who calls is told of the end.
+
+        Unless this process ends before.
+        """
         self.end()
         timer = threading.Timer(seconds, self.close)
         timer.daemon = True
@@ -101,16 +112,29 @@ class Tether:
         while not self._closed:
             try:
                 line, _ = self._listener.accept()
-            except OSError:
-                return
+            except OSError:  # too many files are open, say
+                time.sleep(_PAUSE)
+                continue
             is_one_of_us = not self._closed and self._is_one_of_us(line)
             with self._lock:
                 if not is_one_of_us or self._closed:
                     line.close()
                 elif _tell(line, self._cancelled):
-                    self._lines.append(line)
-                    if self._over:
-                        _hang_up(line)
+                    self._add(line)
+
+    def _add(self, line: socket.socket) -> None:
+        self.n_calls += 1
+        self._drop_lines()
+        self._lines.append(line)
+        if self._over:
+            _hang_up(line)
+
+    def _drop_lines(self) -> None:
+        """Forget far ends that are gone; those that hold the line say nothing."""
+        for line in wait(self._lines, 0):
+            assert isinstance(line, socket.socket)
+            self._lines.remove(line)
+            line.close()
 
     def _is_one_of_us(self, line: socket.socket) -> bool:
         token = self.number.token.encode()
@@ -120,9 +144,9 @@ class Tether:
             if not hmac.compare_digest(said, token):
                 return False
             line.sendall(token)
+            _keep_alive(line)
         except OSError:
             return False
-        _keep_alive(line)
         return True
 
 

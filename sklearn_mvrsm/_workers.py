@@ -118,6 +118,11 @@ class WorkerPool(ReportingPool[Task, _Note]):
         idle = sum(s.run is None and s.worker.is_ready for s in self._slots)
         return max(idle - len(self._queue), 0)
 
+    @property
+    def start_seconds(self) -> float:
+        """How long the last worker took to start."""
+        return self._start_seconds
+
     def submit(
         self,
         task_id: Hashable,

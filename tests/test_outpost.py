@@ -1,9 +1,11 @@
 """What a process of a cluster keeps for a search; this one plays the part."""
 
+import multiprocessing
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from sklearn_mvrsm._outcomes import Died, Raised, Returned, TimedOut
 from sklearn_mvrsm._outpost import Mission, run_at_outpost
 from sklearn_mvrsm._payload import read_payload, write_payload
 from sklearn_mvrsm._process import decode, encode_task
-from sklearn_mvrsm._tether import Tether
+from sklearn_mvrsm._tether import Tether, hold
 
 PATIENCE = 60.0
 
@@ -108,15 +110,46 @@ def test_tasks_at_a_time_have_a_child_each(mission, data, tmp_path):
     assert len({report.place for report in reports}) == 2
 
 
-def test_a_task_that_is_not_wanted_any_more_gives_nothing(mission, tether, data):
-    run(mission, 20, pid, data=data)
+def note_and_hang(path, folder):
+    open(os.path.join(folder, str(os.getpid())), "w").close()
+    time.sleep(600)
+
+
+def test_a_task_that_is_not_wanted_any_more_is_killed(mission, tether, data, tmp_path):
+    place = run(mission, 20, pid, data=data).place
     until(lambda: tether.n_held == 1)
     with ThreadPoolExecutor(1) as executor:
-        future = executor.submit(run, mission, 21, lambda path: time.sleep(600))
-        time.sleep(0.3)
+        future = executor.submit(run, mission, 21, note_and_hang, str(tmp_path))
+        until(lambda: os.listdir(tmp_path))
         tether.cancel(21)
         assert future.result(PATIENCE).outcome is None
-    assert isinstance(run(mission, 22, pid).outcome, Returned)
+    (child,) = os.listdir(tmp_path)
+    with pytest.raises(ProcessLookupError):  # it does not wait for a next task
+        os.kill(int(child), 0)
+    again = run(mission, 22, pid)
+    assert isinstance(again.outcome, Returned)
+    assert again.place == place
+
+
+def test_a_short_task_that_is_not_wanted_any_more_costs_no_child(mission, tether, data):
+    child = child_of(run(mission, 23, pid, data=data))
+    until(lambda: tether.n_held == 1)
+    with ThreadPoolExecutor(1) as executor:
+        future = executor.submit(run, mission, 24, lambda path: time.sleep(0.4))
+        until(lambda: _outpost._outposts["shared"]._n_busy == 1)
+        tether.cancel(24)
+        future.result(PATIENCE)
+    assert child_of(run(mission, 25, pid)) == child
+
+
+def test_a_task_that_was_given_up_before_it_came_is_not_begun(
+    mission, tether, data, tmp_path
+):
+    run(mission, 26, pid, data=data)
+    tether.cancel(27)
+    until(lambda: 27 in _outpost._outposts["shared"]._unwanted)
+    assert run(mission, 27, note_and_hang, str(tmp_path)).outcome is None
+    assert os.listdir(tmp_path) == []
 
 
 def test_without_data_there_is_nothing(mission):
@@ -183,10 +216,44 @@ def test_an_outpost_without_a_line_closes_when_it_is_forgotten(data, monkeypatch
     until(lambda: "forgotten" not in _outpost._outposts)
 
 
-def test_outposts_close_with_their_process(data, mission):
-    run(mission, 30, pid, data=data)
-    other = replace(mission, key="other")
-    run(other, 0, pid, data=data)
-    _outpost._close_all()
-    assert _outpost._outposts == {}
-    run(mission, 31, pid, data=data)
+def test_a_search_that_could_not_be_reached_is_called_again(data, monkeypatch):
+    monkeypatch.setattr(_outpost, "_REDIAL_SECONDS", 0.1)
+    calls = []
+
+    def hold_later(number, on_cancel, on_end):
+        calls.append(number)
+        return len(calls) > 1 and hold(number, on_cancel, on_end)
+
+    monkeypatch.setattr(_outpost, "hold", hold_later)
+    tether = Tether()
+    mission = Mission("far", tether.number, read_payload, None)
+    run(mission, 0, pid, data=data)
+    until(lambda: tether.n_held == 1)
+    tether.close()
+    until(lambda: "far" not in _outpost._outposts)
+    assert calls == [tether.number] * 2
+
+
+def be_a_machine_that_is_retired(mission, data, folder):
+    """Run a task, and come to the end of this process."""
+    run(mission, 0, note, folder, data=data)
+
+
+def note(path, folder):
+    Path(folder, "child").write_text(str(os.getpid()))
+    Path(folder, "data").write_text(path)
+
+
+def test_outposts_close_with_their_process(tether, data, tmp_path):
+    # As a worker of dask under its nanny; it must not wait for its child to end.
+    mission = Mission("retired", tether.number, read_payload, None)
+    process = multiprocessing.get_context("spawn").Process(
+        target=be_a_machine_that_is_retired, args=(mission, data, str(tmp_path))
+    )
+    process.daemon = True
+    process.start()
+    process.join(PATIENCE)
+    assert process.exitcode == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "child").read_text()), 0)
+    assert not os.path.exists((tmp_path / "data").read_text())

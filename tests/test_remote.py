@@ -290,7 +290,7 @@ def test_a_closed_pool_waits_for_far_ends_that_can_hear_it(path, monkeypatch):
     with pool_on(cluster, path) as pool:
         for k in range(3):
             pool.submit(k, nap, 0.3)
-        monkeypatch.setattr(type(pool._tether), "n_held", 1)
+        pool._tether.n_calls = 1
         # Far ends hear of the end when they are told, and not before.
         monkeypatch.setattr(pool._tether, "end", gate.set)
     assert cluster.running == 0
@@ -312,6 +312,35 @@ def test_a_task_that_starts_after_the_end_is_told_of_it(path, monkeypatch):
     tether._thread.join(PATIENCE)  # the line is not kept for ever
     assert not hold(tether.number, heard.append, print)
     gate.set()
+
+
+def test_an_end_that_is_interrupted_leaves_nothing(path, monkeypatch):
+    def interrupted(seconds):
+        raise KeyboardInterrupt
+
+    gate = threading.Event()
+    cluster = MadeUp(disturb=wait_for(gate))
+    pool = pool_on(cluster, path).__enter__()
+    pool.submit(0, nap, 0.0)
+    monkeypatch.setattr(_remote, "_LINGER_SECONDS", 0.1)
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "sleep", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pool.close()
+    assert cluster.closed
+    pool._tether._thread.join(PATIENCE)
+    assert not pool._tether._thread.is_alive()
+    gate.set()
+
+
+@pytest.mark.parametrize("n_calls", [0, 1])
+def test_a_process_that_has_not_called_yet_may_do_so_after_the_end(path, n_calls):
+    with pool_on(MadeUp(), path) as pool:
+        pool.submit(0, double, 1)
+        collect(pool)
+        pool._tether.n_calls = n_calls
+    assert pool._tether._thread.is_alive() == (n_calls == 0)
+    pool._tether.close()
 
 
 def test_a_pool_that_cannot_be_opened_leaves_nothing(path, monkeypatch):

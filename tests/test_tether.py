@@ -1,3 +1,4 @@
+import errno
 import socket
 import threading
 import time
@@ -88,12 +89,42 @@ def test_a_far_end_that_left_is_no_trouble():
     until(lambda: tether.n_held == 1)
     line.close()
 
-    def is_forgotten():
-        tether.cancel(3)
-        return tether.n_held == 0
-
-    until(is_forgotten)
+    until(lambda: tether.n_held == 0)
+    tether.cancel(3)
+    assert tether.n_calls == 1
     tether.close()
+
+
+def test_the_lines_of_who_is_gone_are_let_go_as_others_call():
+    # A cluster may come and go for a night; each line is an open file.
+    tether = Tether()
+    for k in range(3):
+        with socket.create_connection(("127.0.0.1", tether.number.port)) as line:
+            line.sendall(tether.number.token.encode())
+            until(lambda k=k: tether.n_calls == k + 1)
+    with held(tether.number):
+        until(lambda: tether.n_calls == 4)
+        assert len(tether._lines) == 1
+        tether.close()
+
+
+def test_a_call_that_cannot_be_taken_is_not_the_last(monkeypatch):
+    tether = Tether()
+    refused = []
+
+    class Broken:
+        def accept(self):
+            refused.append(True)
+            monkeypatch.undo()
+            raise OSError(errno.EMFILE, "too many open files")
+
+    monkeypatch.setattr(tether, "_listener", Broken())
+    with held(tether.number):  # taken by who waited before
+        until(lambda: refused)
+        with held(tether.number):
+            until(lambda: tether.n_held == 2)
+            tether.close()
+    assert refused == [True]
 
 
 def test_who_calls_at_the_end_is_sent_away(monkeypatch):

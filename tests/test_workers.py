@@ -2,6 +2,7 @@
 
 import os
 import signal
+import struct
 import sys
 import time
 from concurrent.futures.process import BrokenProcessPool
@@ -263,6 +264,23 @@ def test_a_death_costs_one_task(pool, fault, outcome_type, text):
     assert text in str(found["fault"])
     assert found["neighbour"] == Returned(None)
     assert isinstance(found["next"], Returned)
+
+
+def die_amid_the_answer():
+    """Send the length of an answer, and be killed before the rest."""
+    frame = sys._getframe()
+    while "result_queue" not in frame.f_locals:
+        frame = frame.f_back
+    frame.f_locals["result_queue"]._writer._send(struct.pack("!i", 100_000))
+    sigkill()
+
+
+@posix_only
+def test_a_death_amid_an_answer_is_noticed(pool):
+    # The caller holds the pipe too, and would wait for the rest.
+    ran_before(pool)
+    pool.submit("fault", die_amid_the_answer)
+    assert isinstance(outcomes(pool)["fault"], OutOfMemory)
 
 
 def fork_and_die():
