@@ -148,9 +148,9 @@ def _product(factors: Iterable[int | float]) -> int | float:
 def walk(
     dimensions: Sequence[Dimension], parents_first: Sequence[int], neutral: FloatArray
 ) -> Iterator[FloatArray]:
-    """Go through the points of a space without reals, like an odometer.
+    """Go through the settings of all that is not real, like an odometer.
 
-    Wheels appear and vanish as their parents turn.
+    Wheels appear and vanish as their parents turn. Reals stand still.
 
     Parameters
     ----------
@@ -164,7 +164,12 @@ def walk(
     Yields
     ------
     ndarray of shape (d,)
+        A canonical point but for its reals, which are neutral.
     """
+    places = [
+        int(each.parameter.size) if isinstance(each.parameter, Countable) else 1
+        for each in dimensions
+    ]
     index = [0] * len(dimensions)
     active = [False] * len(dimensions)
     turned = -1  # place, in parents_first, of the wheel that was turned last
@@ -179,7 +184,7 @@ def walk(
         turned = len(parents_first) - 1
         while turned >= 0:
             j = parents_first[turned]
-            if active[j] and index[j] + 1 < dimensions[j].parameter.size:
+            if active[j] and index[j] + 1 < places[j]:
                 break
             turned -= 1
         else:

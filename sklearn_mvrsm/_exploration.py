@@ -82,8 +82,8 @@ def perturb_as_paper(
 ) -> FloatArray:
     """Explore around a minimum of the surrogate: Algorithm 2 of the paper's appendix.
 
-    Each integer moves by a whole step with probability ``1/d``, again with ``2/d``,
-    ``4/d`` and so on halved each time; each real by ``N(0, 0.1 range / sqrt(d))``,
+    Each integer moves by a whole step with probability ``1/d``, and after each step by
+    another one with probability 1/2; each real by ``N(0, 0.1 range / sqrt(d))``,
     drawn again until it lies in the box.
 
     Parameters

@@ -70,9 +70,11 @@ def learn(
         Of the objective; their scale does not matter.
     """
     d = known.belief.domain.d
-    if len(values) < LEARN_FROM or not d or not np.ptp(values) > 0.0:
+    if len(values) < LEARN_FROM or not d:
         return known
     rows = _informative(values, _most_rows(d))
+    if not np.ptp(values[rows]) > 0.0:  # equal values say nothing
+        return known
     output = Output.of(values, known.strength)
     points, active, values = points[rows], active[rows], values[rows]
     y = _standardised(output.apply(values))

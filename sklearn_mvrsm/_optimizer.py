@@ -22,7 +22,7 @@ Params = dict[str, Any]
 
 MOST_INITIAL_POINTS = 24  # as in the paper's experiments
 METHODS = ("mvrsm", "paper")
-NOVEL_TRIES = 200  # random points drawn before the space is listed
+NOVEL_TRIES = 200  # random points drawn before the settings are gone through
 
 
 class SpaceExhaustedError(RuntimeError):
@@ -348,13 +348,21 @@ class MVRSMOptimizer:
             point = self.space.sample_point(self._rng)
             if self._may_repeat or point.tobytes() not in self._seen:
                 return point
-        if math.isfinite(self.space.cardinality):
-            for point in self.space.grid():
-                if point.tobytes() not in self._seen and self.space.feasible(point):
-                    return point
+        domain = self.space.domain
+        real = np.arange(domain.d) >= domain.d - domain.n_real
+        for setting in self.space.settings():
+            drawn = np.where(real, domain.sample(self._rng), setting)
+            point = self.space.canonical(drawn)
+            if point.tobytes() not in self._seen and self.space.feasible(point):
+                return point
         raise self._exhausted()
 
     def _exhausted(self) -> SpaceExhaustedError:
+        if math.isinf(self.space.cardinality):
+            return SpaceExhaustedError(
+                f"No configuration was found beside the {len(self._seen)} that have "
+                "been proposed: almost none satisfies the constraints."
+            )
         return SpaceExhaustedError(
             f"All {len(self._seen)} configurations of the space have been proposed."
         )

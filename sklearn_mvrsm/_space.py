@@ -391,6 +391,17 @@ class SearchSpace(ConfigSpaceMethods):
         if self.cardinality == math.inf:
             reals = [d.name for d in self.parameters if d.parameter.size == math.inf]
             raise ValueError(f"A space with reals has no grid, got {reals}")
+        return self.settings()
+
+    def settings(self) -> Iterator[FloatArray]:
+        """Go lazily through the settings of all parameters but the reals.
+
+        Yields
+        ------
+        ndarray of shape (d,)
+            Each setting once, constraints ignored; reals are where they rest when they
+            do not exist. The point is canonical in a space without them.
+        """
         return walk(self.parameters, self._layout.parents_first, self.domain.neutral)
 
     def fingerprint(self) -> dict[str, Any]:

@@ -136,10 +136,15 @@ class Surrogate:
         self._solve(self.output.apply(values))
 
     def imagine(self, points: FloatArray, active: BoolArray) -> None:
-        """Append points that stand at their predicted values until truncated."""
+        """Append points that stand at their predicted values until truncated.
+
+        They say where deviations are small, not how large they are elsewhere.
+        """
         told = np.concatenate([self._told, self.predict(points, active)])
+        amplitude = self.amplitude
         self.append(points, active)
         self._solve(told)
+        self.amplitude = amplitude
 
     def _solve(self, y: FloatArray) -> None:
         self._told = y

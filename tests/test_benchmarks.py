@@ -24,6 +24,7 @@ from sklearn_mvrsm.benchmarks._functions import MiVaBOFunction, func3c
 from sklearn_mvrsm.benchmarks._methods import get_method, method_names
 from sklearn_mvrsm.benchmarks._moved import moved
 from sklearn_mvrsm.benchmarks._optional import MissingLibraryError
+from sklearn_mvrsm.benchmarks._peer_hyperopt import _check
 from sklearn_mvrsm.benchmarks._plot import curves, draw_all
 from sklearn_mvrsm.benchmarks._problem import Box
 from sklearn_mvrsm.benchmarks._registry import GROUPS, expand
@@ -200,6 +201,25 @@ def test_names_are_understood():
         expand(["func3c:turned"])
     with pytest.raises(ValueError, match="needs 'data'"):
         make_problem("steel-table")
+
+
+@pytest.mark.parametrize("parent", [Integer(0, 3), Categorical([0, 1])])
+def test_what_hyperopt_cannot_nest_is_refused(parent):
+    nested = {"a": parent, "b": Real(0.0, 1.0).when(a=1)}
+    twice = {**nested, "c": Integer(0, 1), "d": Real(0.0, 1.0).when(a=1, c=0)}
+    if isinstance(parent, Integer):
+        with pytest.raises(ValueError, match="'b': its parent 'a' is not a category"):
+            _check(variables_of(SearchSpace(nested)))
+    else:
+        _check(variables_of(SearchSpace(nested)))
+        with pytest.raises(ValueError, match="'d': it has two parents"):
+            _check(variables_of(SearchSpace(twice)))
+
+
+def test_the_real_steel_problem_says_that_it_needs_xgboost(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(MissingLibraryError, match="pip install 'xgboost'"):
+        make_problem("steel", data=tmp_path)
 
 
 def test_bbob_values_are_distances_to_the_optimum():

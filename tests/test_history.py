@@ -15,6 +15,30 @@ def test_values_that_work_are_left_alone():
     assert np.array_equal(penalised(values), values)
 
 
+@pytest.mark.parametrize("diverged", [1e3, 1e30, np.finfo(np.float64).max])
+def test_a_value_far_above_all_others_is_lowered(diverged):
+    # the second worst of ten is 8 above the best
+    values = np.array([*range(9), diverged, np.nan]) + 1.0
+    shown = [*range(1, 10), 81.0, 81.0]
+    assert penalised(values).tolist() == shown
+
+
+def test_the_worst_tenth_may_be_as_bad_as_they_are():
+    ordinary = np.arange(100.0)
+    assert np.array_equal(penalised(ordinary), ordinary)
+    outliers = np.where(ordinary >= 91, 1e9 + ordinary, ordinary)
+    assert penalised(outliers).max() == 900.0
+    common = np.where(ordinary >= 90, 1e9 + ordinary, ordinary)
+    assert np.array_equal(penalised(common), common)
+
+
+@pytest.mark.parametrize("n", [2, 7, 50])
+def test_few_values_and_one_among_equal_ones_are_left_alone(n):
+    values = np.zeros(n)
+    values[1] = 1e9
+    assert np.array_equal(penalised(values), values)
+
+
 @pytest.mark.parametrize("values", [[], [np.nan], [np.inf, -np.inf]])
 def test_without_a_finite_value_all_count_as_zero(values):
     assert penalised(np.array(values)).tolist() == [0.0] * len(values)

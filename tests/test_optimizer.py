@@ -526,6 +526,40 @@ def test_constraints_shrink_a_finite_space():
     assert all(params["k"] + params["j"] <= 3 for params in asked)
 
 
+def test_reals_that_seldom_exist_keep_a_space_from_being_exhausted():
+    # One in a hundred settings has the real: 200 draws may well miss it.
+    space = SearchSpace(
+        {
+            "a": Categorical(range(10)),
+            "b": Categorical(range(10)),
+            "c": Real(0.0, 1.0).when(a=0, b=0),
+        }
+    )
+    optimizer = MVRSMOptimizer(space, n_initial_points=4, random_state=0)
+    asked = [optimizer.ask() for _ in range(130)]
+    assert len(set(map(key, asked))) == 130
+    assert len([params for params in asked if "c" in params]) == 30 + 1
+
+
+def test_where_constraints_leave_little_the_error_says_so():
+    space = SearchSpace(
+        {"a": Categorical([0, 1]), "c": Real(0.0, 1.0).when(a=1)},
+        [lambda params: params["a"] == 0],
+    )
+    optimizer = MVRSMOptimizer(space, random_state=0)
+    assert ask_until_exhausted(optimizer) == [{"a": 0}]
+    with pytest.raises(SpaceExhaustedError, match="beside the 1 that have been"):
+        optimizer.ask()
+
+
+def test_one_value_that_diverged_hides_nothing():
+    space = {"x": Real(0.0, 1.0), "k": Integer(0, 9)}
+    optimizer = MVRSMOptimizer(space, random_state=0)
+    optimizer.tell({"x": 1.0, "k": 0}, 1e12)
+    run(optimizer, 40, lambda p: (p["x"] - 0.3) ** 2 + 0.1 * (p["k"] - 4) ** 2)
+    assert optimizer.best_value < 1e-4
+
+
 def test_told_configurations_are_not_proposed():
     space = SearchSpace(FINITE["integers"])
     optimizer = MVRSMOptimizer(space, random_state=0)

@@ -243,6 +243,25 @@ def test_imagined_points_change_no_prediction_and_take_the_doubt_away(domain):
     assert np.array_equal(again, (value, deviation))
 
 
+def test_a_point_under_way_takes_away_as_much_doubt_as_its_value_would_tell():
+    # Conditioning a Gaussian: v(x) - c(x, p)^2 / (v(p) + noise), whatever the value.
+    surrogate, points, active = fitted(MIXED, 15)
+    x, x_active = drawn(MIXED, 12, seed=1)
+    p, p_active = drawn(MIXED, 1, seed=2)
+    belief, amplitude = surrogate.belief, surrogate.amplitude
+    told = belief.rows(points, active)
+    of_x, of_p = belief.rows(x, x_active), belief.rows(p, p_active)
+    known = belief.covariance(told, told) + belief.prior.noise * np.eye(15)
+    left = np.linalg.solve(known, belief.covariance(told, of_p))
+    shared = belief.covariance(of_x, of_p) - belief.covariance(of_x, told) @ left
+    own = belief.variance(of_p) - belief.covariance(of_p, told) @ left
+    before = surrogate.predict_with_deviation(x, x_active)[1]
+    surrogate.imagine(p, p_active)
+    after = surrogate.predict_with_deviation(x, x_active)[1]
+    fall = amplitude * (shared**2 / (own + belief.prior.noise))[:, 0]
+    np.testing.assert_allclose(after**2, before**2 - fall, rtol=1e-6, atol=1e-9)
+
+
 def test_observations_told_twice_count_as_their_mean():
     surrogate = Surrogate(MIXED, 0)
     believe(surrogate, prior=some_prior())
@@ -365,11 +384,13 @@ def test_learning_does_not_depend_on_the_order_of_the_observations():
 
 
 def test_few_or_equal_observations_leave_the_prior_as_it_was():
-    points, active = drawn(MIXED, 40)
     for n, values in [
-        (LEARN_FROM - 1, objective(MIXED, points)),
+        (LEARN_FROM - 1, objective(MIXED, drawn(MIXED, 40)[0])),
         (40, np.full(40, 3.0)),
+        # equal are the best and the latest, from which would be learnt
+        (400, np.where(np.arange(400) < 20, 4.0, 3.0)),
     ]:
+        points, active = drawn(MIXED, max(n, 40))
         surrogate = Surrogate(MIXED, 0)
         surrogate.learn(points[:n], active[:n], values[:n])
         assert np.array_equal(surrogate.belief.prior.log, Prior.default().log)

@@ -21,7 +21,8 @@ from sklearn_mvrsm.benchmarks._variables import (
 
 def rounding(problem: Meter, budget: int, seed: int) -> Sequence[float]:
     """Search by a Gaussian process over reals, rounded for the objective."""
-    module = require("bayes_opt", "bayesian-optimization")
+    module = require("bayes_opt", "bayesian-optimization>=2")
+    acquisition = require("bayes_opt.acquisition", "bayesian-optimization>=2")
     variables = variables_of(problem.space)
     # The package may sort its keys; these sort in the order of the variables.
     keys = [f"{k:04d}" for k in range(len(variables))]
@@ -33,7 +34,7 @@ def rounding(problem: Meter, budget: int, seed: int) -> Sequence[float]:
             key: (float(f(v.low)), float(f(v.high)))
             for key, v, f in zip(keys, variables, scale, strict=True)
         },
-        acquisition_function=module.acquisition.UpperConfidenceBound(),
+        acquisition_function=acquisition.UpperConfidenceBound(),
         random_state=seed,
         verbose=0,
         allow_duplicate_points=True,

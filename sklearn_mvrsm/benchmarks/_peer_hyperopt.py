@@ -69,6 +69,7 @@ def _space(hyperopt: Any, variables: tuple[Variable, ...]) -> dict[str, Any]:
     A node whose parent has several accepted values is shared among the branches,
     and hyperopt then takes it to exist in any of them.
     """
+    _check(variables)
     nodes: dict[str, Any] = {}
     for v in reversed(variables):
         children = {
@@ -84,16 +85,30 @@ def _space(hyperopt: Any, variables: tuple[Variable, ...]) -> dict[str, Any]:
 
 
 def _is_child(child: Variable, parent: Variable, value: Any) -> bool:
-    if len(child.conditions) != 1:
-        raise ValueError(f"hyperopt cannot nest {child.name!r}: it has two parents")
     name, accepted = child.conditions[0]
     return name == parent.name and value in accepted
+
+
+def _check(variables: tuple[Variable, ...]) -> None:
+    """Refuse what cannot be nested in the choices of a category."""
+    categories = {v.name for v in variables if v.kind == "category"}
+    for v in variables:
+        if len(v.conditions) > 1:
+            raise ValueError(f"hyperopt cannot nest {v.name!r}: it has two parents")
+        for parent, _ in v.conditions:
+            if parent not in categories:
+                raise ValueError(
+                    f"hyperopt cannot nest {v.name!r}: its parent {parent!r} is not a "
+                    "category"
+                )
 
 
 def _node(hp: Any, v: Variable, children: Mapping[int, dict[str, Any]]) -> Any:
     if v.kind == "category":
         branches = [{"place": place, "below": children[place]} for place in children]
         return hp.choice(v.name, branches)
+    if v.kind == "integer" and v.log:
+        return hp.qloguniform(v.name, math.log(v.low), math.log(v.high), 1)
     if v.kind == "integer":
         return hp.uniformint(v.name, v.low, v.high)
     if v.log:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_mvrsm import Categorical, Integer, Real, SearchSpace
+from sklearn_mvrsm.benchmarks._optional import require
 from sklearn_mvrsm.benchmarks._problem import Problem
 
 SPACE_FILE = "xgboost-steel-plates-space.csv"
@@ -256,6 +257,7 @@ class SteelPlates:
 
 def make_steel(directory: Path) -> Problem:
     """Return the real problem: 24 random points and 200 evaluations."""
+    require("xgboost", "xgboost")  # here: where it is fitted, nobody reads an error
     return Problem(
         name="steel",
         space=read_space(directory / SPACE_FILE),
