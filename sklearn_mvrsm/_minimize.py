@@ -1,5 +1,6 @@
 """A function minimised in one call, as :func:`scipy.optimize.minimize` does it."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -38,7 +39,7 @@ def minimize(
     method, n_initial_points, random_state
         As for :class:`MVRSMOptimizer`.
     initial_points : sequence of mapping, default=()
-        Configurations to evaluate first.
+        Configurations to evaluate first; with a warning, no more than ``n_iter``.
     callback : callable or None, default=None
         ``callback(intermediate_result)`` after each evaluation, with ``x`` and
         ``fun`` of that evaluation; a true return value stops.
@@ -75,8 +76,7 @@ def minimize(
         random_state=random_state,
         n_iter=n_iter,
     )
-    for params in initial_points:
-        optimizer.enqueue(params)
+    _enqueue(optimizer, initial_points, n_iter)
     message = "All evaluations were made."
     for _ in range(n_iter):
         try:
@@ -99,3 +99,21 @@ def minimize(
         success=True,
         message=message,
     )
+
+
+def _enqueue(
+    optimizer: MVRSMOptimizer, points: Sequence[Mapping[str, Any]], n_iter: int
+) -> None:
+    """Have points evaluated first; say which is wrong, or that they are too many."""
+    if len(points) > n_iter:
+        warnings.warn(
+            f"'initial_points' has {len(points)} configurations, but n_iter={n_iter}: "
+            "the last are left out.",
+            UserWarning,
+            stacklevel=3,
+        )
+    for k, params in enumerate(points):
+        try:
+            optimizer.enqueue(params)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"initial_points[{k}]: {error}") from error

@@ -793,6 +793,15 @@ def test_minimize_evaluates_given_points_first():
     assert result.nfev == 6
 
 
+def test_minimize_says_what_is_wrong_with_given_points():
+    start = SearchSpace(MIXED).sample(3, random_state=1)
+    with pytest.warns(UserWarning, match="'initial_points' has 3 .* n_iter=2"):
+        result = minimize(objective, MIXED, 2, initial_points=start)
+    assert result.x_iters == start[:2]
+    with pytest.raises(ValueError, match=r"initial_points\[1\]: "):
+        minimize(objective, MIXED, 5, initial_points=[start[0], {"nobody": 1}])
+
+
 def test_a_callback_stops_minimize():
     seen = []
 

@@ -1,7 +1,20 @@
 """The synthetic functions of the paper, on plain arrays.
 
 Every function takes an array of shape (d,): categories, integers, reals. Written
-from the formulas in the papers cited at each; numpy only.
+from the formulas in the works cited at each; numpy only.
+
+References
+----------
+D. H. Ackley, A Connectionist Machine for Genetic Hillclimbing, Kluwer, 1987.
+
+E. M. L. Beale, On an Iterative Method for Finding a Local Minimum of a Function of
+More than One Variable, technical report 25, Princeton University, 1958.
+
+L. C. W. Dixon and G. P. Szegoe, The global optimization problem: an introduction, in
+Towards Global Optimisation 2, North-Holland, 1978.
+
+H. H. Rosenbrock, An automatic method for finding the greatest or least value of a
+function, The Computer Journal 3, 1960.
 """
 
 import numpy as np
@@ -9,7 +22,7 @@ from numpy.typing import NDArray
 
 
 def rosenbrock(x: NDArray[np.float64]) -> float:
-    """Return the Rosenbrock function, 0 at (1, ..., 1).
+    """Return the function of Rosenbrock (1960), 0 at (1, ..., 1).
 
     Parameters
     ----------
@@ -20,7 +33,7 @@ def rosenbrock(x: NDArray[np.float64]) -> float:
 
 
 def ackley(x: NDArray[np.float64]) -> float:
-    """Return the Ackley function (a = 20, b = 0.2, c = 2 pi), 0 at the origin.
+    """Return the function of Ackley (1987; a = 20, b = 0.2, c = 2 pi), 0 at 0.
 
     Parameters
     ----------
@@ -32,12 +45,15 @@ def ackley(x: NDArray[np.float64]) -> float:
 
 
 def six_hump_camel(x: float, y: float) -> float:
-    """Return the six-hump camel function, -1.0316 at +-(0.0898, -0.7127)."""
+    """Return the six-hump camel function of Dixon and Szegoe (1978).
+
+    It is -1.0316 at +-(0.0898, -0.7127).
+    """
     return (4 - 2.1 * x**2 + x**4 / 3) * x**2 + x * y + (4 * y**2 - 4) * y**2
 
 
 def beale(x: float, y: float) -> float:
-    """Return the Beale function, 0 at (3, 0.5)."""
+    """Return the function of Beale (1958), 0 at (3, 0.5)."""
     targets = (1.5, 2.25, 2.625)
     return sum((t - x * (1 - y**k)) ** 2 for k, t in enumerate(targets, start=1))
 
@@ -130,6 +146,9 @@ _HARTMANN_CENTRES = np.array(
 
 
 def hartmann6(x: NDArray[np.float64]) -> float:
-    """Return the six-variable Hartmann function, -3.32237 at its minimum."""
+    """Return the six-variable function of Hartmann, -3.32237 at its minimum.
+
+    As in Dixon and Szegoe (1978).
+    """
     distances = np.sum(_HARTMANN_RATES * (x - _HARTMANN_CENTRES) ** 2, axis=1)
     return float(-_HARTMANN_HEIGHTS @ np.exp(-distances))

@@ -137,7 +137,18 @@ class Problem:
         return float(self.function(params))
 
     def evaluate_array(self, x: ArrayLike) -> float:
-        """Return the value at an array of shape (d,); only where `box` is known."""
+        """Return the value at an array of shape (d,), without noise.
+
+        Parameters
+        ----------
+        x : array-like of shape (d,)
+            Categories as places, then integers, then reals.
+
+        Raises
+        ------
+        TypeError
+            If the problem has no `box`.
+        """
         if self.box is None:
             raise TypeError(f"problem {self.name!r} has no plain array form")
         return self.evaluate(self.box.to_params(x))

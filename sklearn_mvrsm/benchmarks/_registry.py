@@ -87,6 +87,18 @@ def make_problem(
     data : path or None, default=None
         Directory of the tables that ``steel``, ``steel-table`` and ``esp-table`` need.
 
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or variant, a problem that needs ``data`` and got none, or
+        one whose optimum cannot be moved.
+    MissingLibraryError
+        If a library that the problem needs is not installed; an ``ImportError``.
+
     Examples
     --------
     >>> from sklearn_mvrsm.benchmarks import make_problem
