@@ -11,7 +11,8 @@ __all__ = ["History", "penalised"]
 
 FloatArray = npt.NDArray[np.float64]
 
-OUTLIER = 10.0  # times the height of the worst tenth above the best
+OUTLIER = 30.0  # times the height of the worst tenth above the best: diverged
+CEILING = 10.0  # times that height, to which what is above is lowered then
 FEWEST = 8  # values of which one can be told to be an outlier
 LARGEST = 8e307  # less than half of what a float64 can hold
 
@@ -41,11 +42,11 @@ class History:
 def penalised(values: FloatArray) -> FloatArray:
     """Return what the surrogate is shown: values that are finite and of one kind.
 
-    Values that lie far above all but the worst tenth are lowered to ten times the
-    height of that tenth above the best, so that one that has diverged does not hide
-    the differences between the others. A failure counts as the worst of the rest, 0
-    where there is none: it must not look promising either. Values are cut at +-8e307,
-    so that differences are finite too.
+    One that has diverged must not hide the differences between the others: where a
+    value lies thirty times as far above the best as the worst tenth do, all values are
+    cut at ten times. A failure counts as the worst of the rest, 0 where there is none:
+    it must not look promising either. Values are cut at +-8e307 in any case, so that
+    differences are finite.
     """
     finite = np.isfinite(values)
     if not finite.any():
@@ -57,10 +58,12 @@ def penalised(values: FloatArray) -> FloatArray:
 
 
 def _ceiling(values: FloatArray) -> float:
-    """Return the height above which a value is an outlier."""
+    """Return the height at which values are cut, if one of them is an outlier."""
     n = len(values)
     if n < FEWEST:
         return math.inf
-    worst_tenth = n - max(n // 10, 2)
-    low, high = values.min(), np.partition(values, worst_tenth)[worst_tenth]
-    return float(low) + OUTLIER * (float(high) - float(low)) if high > low else math.inf
+    worst = n - max(n // 10, 2)  # the worst tenth, and no fewer than two
+    low, high = float(values.min()), float(np.partition(values, worst)[worst])
+    if high == low or values.max() <= low + OUTLIER * (high - low):
+        return math.inf
+    return low + CEILING * (high - low)

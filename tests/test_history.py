@@ -28,6 +28,8 @@ def test_the_worst_tenth_may_be_as_bad_as_they_are():
     assert np.array_equal(penalised(ordinary), ordinary)
     outliers = np.where(ordinary >= 91, 1e9 + ordinary, ordinary)
     assert penalised(outliers).max() == 900.0
+    bad = np.where(ordinary >= 91, 2600.0 + ordinary, ordinary)  # below 30 * 90
+    assert np.array_equal(penalised(bad), bad)
     common = np.where(ordinary >= 90, 1e9 + ordinary, ordinary)
     assert np.array_equal(penalised(common), common)
 
