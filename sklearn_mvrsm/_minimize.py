@@ -1,13 +1,16 @@
 """A function minimised in one call, as :func:`scipy.optimize.minimize` does it."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from sklearn_mvrsm._optimizer import MVRSMOptimizer, SpaceExhaustedError
+from sklearn_mvrsm._optimizer import (
+    MVRSMOptimizer,
+    SpaceExhaustedError,
+    enqueue_first,
+)
 
 __all__ = ["minimize"]
 
@@ -76,7 +79,7 @@ def minimize(
         random_state=random_state,
         n_iter=n_iter,
     )
-    _enqueue(optimizer, initial_points, n_iter)
+    enqueue_first(optimizer, initial_points, n_iter)
     message = "All evaluations were made."
     for _ in range(n_iter):
         try:
@@ -99,21 +102,3 @@ def minimize(
         success=True,
         message=message,
     )
-
-
-def _enqueue(
-    optimizer: MVRSMOptimizer, points: Sequence[Mapping[str, Any]], n_iter: int
-) -> None:
-    """Have points evaluated first; say which is wrong, or that they are too many."""
-    if len(points) > n_iter:
-        warnings.warn(
-            f"'initial_points' has {len(points)} configurations, but n_iter={n_iter}: "
-            "the last are left out.",
-            UserWarning,
-            stacklevel=3,
-        )
-    for k, params in enumerate(points):
-        try:
-            optimizer.enqueue(params)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"initial_points[{k}]: {error}") from error

@@ -1,7 +1,8 @@
 """Ask and tell: the one place where names meet arrays."""
 
 import math
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from sklearn_mvrsm._mvrsm import MvrsmMethod
 from sklearn_mvrsm._paper import PaperMethod
 from sklearn_mvrsm._space import SearchSpace
 
-__all__ = ["MVRSMOptimizer", "SpaceExhaustedError", "Trial"]
+__all__ = ["MVRSMOptimizer", "SpaceExhaustedError", "Trial", "enqueue_first"]
 
 FloatArray = npt.NDArray[np.float64]
 Params = dict[str, Any]
@@ -26,7 +27,7 @@ NOVEL_TRIES = 200  # random points drawn before the settings are gone through
 
 
 class SpaceExhaustedError(RuntimeError):
-    """Every configuration of a finite space has been proposed."""
+    """No configuration is left that has not been proposed."""
 
 
 @dataclass(frozen=True)
@@ -366,3 +367,40 @@ class MVRSMOptimizer:
         return SpaceExhaustedError(
             f"All {len(self._seen)} configurations of the space have been proposed."
         )
+
+
+def enqueue_first(
+    optimizer: MVRSMOptimizer,
+    points: Sequence[Mapping[str, Any]],
+    n_iter: int,
+    *,
+    stacklevel: int = 3,
+) -> None:
+    """Have configurations proposed first; say which is wrong, or that they are many.
+
+    Parameters
+    ----------
+    optimizer : MVRSMOptimizer
+    points : sequence of mapping
+    n_iter : int
+        How many can be evaluated.
+    stacklevel : int
+        Of the warning, counted from here.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a configuration that is not in the space; the message tells which.
+    """
+    if len(points) > n_iter:
+        warnings.warn(
+            f"'initial_points' has {len(points)} configurations, but n_iter={n_iter}: "
+            "the last are left out.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+    for k, params in enumerate(points):
+        try:
+            optimizer.enqueue(params)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"initial_points[{k}]: {error}") from error

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sklearn_mvrsm._optimizer import MVRSMOptimizer
+from sklearn_mvrsm._optimizer import MVRSMOptimizer, enqueue_first
 from sklearn_mvrsm._space import SearchSpace
 
 
@@ -84,19 +84,7 @@ def make_optimizer(
         n_iter=plan.n_iter,
     )
     points = search.initial_points if initial_points is None else initial_points
-    points = points or ()
-    if len(points) > search.n_iter:
-        warnings.warn(
-            f"'initial_points' has {len(points)} configurations, but "
-            f"n_iter={search.n_iter}: the last are left out.",
-            UserWarning,
-            stacklevel=4,
-        )
-    for k, params in enumerate(points):
-        try:
-            optimizer.enqueue(params)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"initial_points[{k}]: {error}") from error
+    enqueue_first(optimizer, points or (), search.n_iter, stacklevel=5)
     return optimizer
 
 
