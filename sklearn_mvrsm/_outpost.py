@@ -263,6 +263,9 @@ class Outpost:
                 return event
             if serial in self._unwanted:
                 self._unwanted.discard(serial)
+                if not pool.n_running:  # its child is still starting, and may stay
+                    pool.cancel(serial)
+                    return None
                 give_up = time.monotonic() + pool.start_seconds
         return None
 

@@ -119,6 +119,11 @@ class WorkerPool(ReportingPool[Task, _Note]):
         return max(idle - len(self._queue), 0)
 
     @property
+    def n_running(self) -> int:
+        """How many tasks run."""
+        return len(self._runs())
+
+    @property
     def start_seconds(self) -> float:
         """How long the last worker took to start."""
         return self._start_seconds

@@ -142,6 +142,25 @@ def test_a_short_task_that_is_not_wanted_any_more_costs_no_child(mission, tether
     assert child_of(run(mission, 25, pid)) == child
 
 
+def test_a_task_that_is_given_up_while_its_child_starts_leaves_the_child(
+    tether, data, tmp_path
+):
+    mission = Mission("starting", tether.number, read_payload, None)
+    with ThreadPoolExecutor(1) as executor:
+        future = executor.submit(
+            run, mission, 28, note_and_hang, str(tmp_path), data=data
+        )
+        until(lambda: "starting" in _outpost._outposts)
+        tether.cancel(28)
+        assert future.result(PATIENCE).outcome is None
+    outpost = _outpost._outposts["starting"]
+    ((slot, pool),) = outpost._idle
+    assert isinstance(run(mission, 29, pid).outcome, Returned)
+    assert outpost._idle == [(slot, pool)]
+    assert os.listdir(tmp_path) == []
+    outpost.close()
+
+
 def test_a_task_that_was_given_up_before_it_came_is_not_begun(
     mission, tether, data, tmp_path
 ):
