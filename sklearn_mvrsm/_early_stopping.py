@@ -46,7 +46,7 @@ def _has(method: str) -> Callable[[Any], bool]:
     return check
 
 
-class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no py.typed, so mypy takes its bases for Any; clones, tags and routing come from these
+class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # base is Any: scikit-learn has no py.typed; once it has, strict mypy reports this line as unused
     """Hold out a share of the samples, and stop boosting when it gains no more.
 
     For the scikit-learn classes of XGBoost, LightGBM and CatBoost. Their ``fit`` is

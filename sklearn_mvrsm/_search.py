@@ -49,7 +49,7 @@ _FITTED = (
 )
 
 
-class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no py.typed, so mypy takes its bases for Any; all that GridSearchCV offers is inherited from this one
+class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base is Any: scikit-learn has no py.typed; once it has, strict mypy reports this line as unused
     """Search with cross-validation for parameters that maximise a score.
 
     Candidates are proposed one after the other by MVRSM, a surrogate model of the score

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from estimators import Constant, Misbehaving, OwnError, worker_pid
 from joblib import parallel_config
@@ -26,10 +27,9 @@ from sklearn_mvrsm._evaluation import Evaluator
 from sklearn_mvrsm._fold import FitJob
 from sklearn_mvrsm._remote import RemotePool
 
-psutil = pytest.importorskip("psutil")
 if sys.platform != "linux":
     pytest.skip(
-        "workers are found and killed through /proc and signals, as Linux has them",
+        "fits shared here have a memory limit, which only Linux keeps",
         allow_module_level=True,
     )
 

@@ -29,7 +29,10 @@ X, Y = load_iris(return_X_y=True)
 SPLITS = list(StratifiedKFold(3).split(X, Y))
 ACCURACY = get_scorer("accuracy")
 PATIENCE = 60.0
-posix_only = pytest.mark.skipif(os.name != "posix", reason="signals")
+posix_only = pytest.mark.skipif(
+    os.name != "posix",
+    reason="Windows has neither SIGKILL nor an exit code that names a signal",
+)
 
 
 def job(estimator, scorer=ACCURACY, X=X, **kwargs):
@@ -339,7 +342,10 @@ def test_nothing_is_left_of_a_job_that_cannot_be_sent(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS")
+@pytest.mark.skipif(
+    sys.platform != "linux",
+    reason="only Linux keeps RLIMIT_AS; test_outcomes.py holds the refusal elsewhere",
+)
 def test_a_fit_over_its_memory_limit_is_a_row():
     with Evaluator(job(Misbehaving()), memory_limit=500_000_000) as evaluator:
         scores = evaluate(evaluator, [{"fault": "ask_numpy_for_memory"}, {}])

@@ -20,12 +20,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 
-psutil = pytest.importorskip("psutil")
-pytest.importorskip("xgboost")
 if sys.platform != "linux":
-    pytest.skip("signals and /proc as Linux has them", allow_module_level=True)
+    pytest.skip(
+        "faults include a memory limit, which only Linux keeps, and /proc is read",
+        allow_module_level=True,
+    )
 
 TESTS = Path(__file__).parent
 LIMIT = 240.0  # seconds for one case: generous, the machine may be busy

@@ -247,23 +247,18 @@ def test_a_folder_is_no_file(tmp_path):
         read(tmp_path)
 
 
-@pytest.mark.skipif(
-    not os.path.exists("/dev/full"),
-    reason="only Linux has /dev/full; the next test needs no device",
-)
-def test_a_full_disk_is_an_error_on_opening():
-    with pytest.raises(OSError, match="cannot write the checkpoint: No space") as info:
-        read("/dev/full")
-    assert info.value.errno == errno.ENOSPC
-    assert info.value.filename == "/dev/full"
+FULL = [each for each in ("/dev/full",) if os.path.exists(each)]
 
 
-def test_a_disk_without_room_is_an_error_on_opening(path, monkeypatch):
-    full_after(monkeypatch, 0)
+@pytest.mark.parametrize("device", [*FULL, None])
+def test_a_full_disk_is_an_error_on_opening(device, path, monkeypatch):
+    if device is None:
+        full_after(monkeypatch, 0)
+    full = os.fspath(path) if device is None else device
     with pytest.raises(OSError, match="cannot write the checkpoint: No space") as info:
-        read(path)
+        read(full)
     assert info.value.errno == errno.ENOSPC
-    assert info.value.filename == os.fspath(path)
+    assert info.value.filename == full
 
 
 def full_after(monkeypatch, n):

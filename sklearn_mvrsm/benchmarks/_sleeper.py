@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 __all__ = ["Sleeper"]
 
 
-class Sleeper(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no py.typed, so mypy takes its bases for Any; searches tell classifiers by these
+class Sleeper(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # base is Any: scikit-learn has no py.typed; once it has, strict mypy reports this line as unused
     """Takes its time to learn nothing.
 
     Parameters
