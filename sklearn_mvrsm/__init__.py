@@ -17,3 +17,6 @@ __all__ = [
     "SpaceExhaustedError",
     "minimize",
 ]
+
+for _name in __all__:  # pickles and checkpoints name the public path
+    globals()[_name].__module__ = __name__

@@ -5,7 +5,6 @@ takes its process with it.
 """
 
 import contextlib
-import os
 import sys
 import traceback
 from collections.abc import Callable, Hashable, Iterator
@@ -13,7 +12,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-_PACKAGE = os.path.dirname(__file__)
+_PACKAGE = __name__.partition(".")[0]
 _MEMORY_PHRASES = (
     "bad_alloc",
     "bad_malloc",
@@ -167,7 +166,8 @@ def memory_limited(limit: int | None) -> Iterator[None]:
 
 def _is_ours(frames: TracebackType) -> bool:
     """Whether a traceback begins in this package."""
-    return os.path.dirname(frames.tb_frame.f_code.co_filename) == _PACKAGE
+    name: str = frames.tb_frame.f_globals.get("__name__", "")
+    return name.partition(".")[0] == _PACKAGE
 
 
 def _text(error: BaseException) -> str:

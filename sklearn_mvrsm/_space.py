@@ -131,6 +131,12 @@ class SearchSpace(ConfigSpaceMethods):
         """Stay the same object in clones of an estimator."""
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what was declared: a pickle names no private class."""
+        declared = self._layout.declared
+        params = list(declared) if self._layout.is_choice else declared[0]
+        return type(self), (params, self.constraints)
+
     # Named parameters -> points, and back
 
     def encode(self, params: Mapping[str, Any]) -> FloatArray:

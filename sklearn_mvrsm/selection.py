@@ -8,3 +8,6 @@ from sklearn_mvrsm._refit_folds import refit_folds
 from sklearn_mvrsm._refit_rules import constrained, one_standard_error
 
 __all__ = ["constrained", "one_standard_error", "refit_folds"]
+
+for _name in __all__:  # pickles and checkpoints name the public path
+    globals()[_name].__module__ = __name__

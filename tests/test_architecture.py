@@ -1,14 +1,20 @@
 """The import graph of the package: who may know whom, read from the source by ast."""
 
 import ast
+import importlib
+import pickle
+import pickletools
 import sys
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from sklearn.svm import SVC
 
 import sklearn_mvrsm
+from sklearn_mvrsm import Categorical, Integer, MVRSMSearchCV, Ordinal, Real, selection
+from sklearn_mvrsm.boosting import EarlyStopping
 
 PACKAGE = "sklearn_mvrsm"
 ROOT = Path(sklearn_mvrsm.__file__).parent
@@ -361,3 +367,47 @@ def test_modules_stay_readable(module):
 
 def test_the_layers_name_no_module_that_does_not_exist():
     assert set(PLACES) - set(PATHS) == set()
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["", *(f".{name}" for name in sorted({*OUTSIDE, "boosting", "selection"}))],
+)
+def test_public_names_carry_their_public_path(module):
+    if module[1:] in FOR_A_LIBRARY:
+        pytest.importorskip(module[1:])
+    public = importlib.import_module(PACKAGE + module)
+    for name in public.__all__:
+        assert getattr(public, name).__module__ == PACKAGE + module, name
+
+
+SPACE = {
+    "kernel": Categorical(["linear", "rbf"]),
+    "C": Real(0.01, 100.0, log=True).when(kernel="rbf"),
+    "degree": Integer(1, 5),
+    "gamma": Ordinal([0.1, 1.0]).when({"degree": [2, 3]}),
+}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        MVRSMSearchCV(SVC(), SPACE, refit=selection.one_standard_error("param_C")),
+        MVRSMSearchCV(EarlyStopping(SVC()), [SPACE, {}]),
+        sklearn_mvrsm.SearchSpace(SPACE),
+        sklearn_mvrsm.SearchSpace([SPACE, {"C": Real(0.0, 1.0)}]),
+        sklearn_mvrsm.SpaceExhaustedError("all have been proposed"),
+        selection.constrained("mean_fit_time", at_most=1.0),
+        selection.refit_folds,
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_pickles_name_public_paths_only(value):
+    named = {
+        argument.replace(" ", ".")
+        for opcode, argument, _ in pickletools.genops(pickle.dumps(value, protocol=2))
+        if opcode.name == "GLOBAL"
+    }
+    ours = {path for path in named if path.split(".")[0] == PACKAGE}
+    assert ours
+    assert not {path for path in ours if "._" in path}

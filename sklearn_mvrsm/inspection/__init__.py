@@ -18,3 +18,6 @@ __all__ = [
     "SurrogateDisplay",
     "TimelineDisplay",
 ]
+
+for _name in __all__:  # pickles and checkpoints name the public path
+    globals()[_name].__module__ = __name__

@@ -51,3 +51,6 @@ __all__ = [
     "svr",
     "xgboost",
 ]
+
+for _name in __all__:  # pickles and checkpoints name the public path
+    globals()[_name].__module__ = __name__
