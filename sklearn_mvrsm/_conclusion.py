@@ -15,7 +15,7 @@ from sklearn_mvrsm._results import (
     format_results,
     non_finite_means,
 )
-from sklearn_mvrsm._sklearn_compat import named_scorers
+from sklearn_mvrsm._sklearn_compat import named_scorers, select_best_index
 
 
 def keep_results(
@@ -47,9 +47,7 @@ def keep_results(
     )
     if not any_score(candidates) or (judge.multimetric and not search.refit):
         return
-    search.best_index_ = search._select_best_index(
-        search.refit, judge.guide, search.cv_results_
-    )
+    search.best_index_ = select_best_index(search, judge.guide, search.cv_results_)
     if not callable(search.refit):
         means = search.cv_results_[f"mean_test_{judge.guide}"]
         search.best_score_ = means[search.best_index_]

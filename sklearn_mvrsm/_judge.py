@@ -8,7 +8,7 @@ import numpy as np
 from sklearn_mvrsm._fold_score import FoldScore
 from sklearn_mvrsm._racing import Race
 from sklearn_mvrsm._results import Candidate
-from sklearn_mvrsm._sklearn_compat import named_scorers
+from sklearn_mvrsm._sklearn_compat import check_refit, named_scorers
 
 
 class Judge:
@@ -81,7 +81,7 @@ class Judge:
         if self._names is None:
             self._names, self.multimetric = names, fold.multimetric
             if self.multimetric:
-                self._search._check_refit_for_multimetric(names)
+                check_refit(self._search, names)
         if set(names) != set(self._names):
             raise ValueError(
                 "scoring must return the same metrics for every fit, got "

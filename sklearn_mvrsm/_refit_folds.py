@@ -12,7 +12,7 @@ from sklearn.utils import Bunch, indexable
 
 from sklearn_mvrsm._sklearn_compat import (
     check_method_params,
-    routed_fit_params,
+    routed_params,
     safe_split,
 )
 
@@ -103,7 +103,8 @@ def refit_folds(
         **clone(_params_of(search, candidate), safe=False)
     )
     splits = list(search.cv_.split(X))
-    fit_params = routed_fit_params(search, check_method_params(X, params=params))
+    params = check_method_params(X, params=params)
+    fit_params = dict(routed_params(search, params).estimator.fit)
     models, outputs = zip(
         *joblib.Parallel(n_jobs=n_jobs)(
             joblib.delayed(_fit)(estimator, X, y, train, test, fit_params, method)

@@ -27,7 +27,10 @@ from sklearn_mvrsm._sklearn_compat import (
     StrOptions,
     check_method_params,
     fit_context,
+    get_scorers,
     num_samples,
+    routed_params,
+    search_constraints,
 )
 from sklearn_mvrsm._space import SearchSpace
 
@@ -194,7 +197,7 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: constraint
-            for name, constraint in BaseSearchCV._parameter_constraints.items()
+            for name, constraint in search_constraints().items()
             if name != "pre_dispatch"
         },
         "param_space": [Mapping, list, tuple, SearchSpace],
@@ -303,12 +306,12 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
         """
         for name in _FITTED:
             self.__dict__.pop(name, None)
-        scorers, _ = self._get_scorers()
+        scorers = get_scorers(self)
         X, y = indexable(X, y)
         check_target(self, y)
         check_memory_limit(self)
         params = check_method_params(X, params=params)
-        routed = self._get_routed_params_for_fit(params)
+        routed = routed_params(self, params)
         tree = TaskTree(self, X, y, params.get("sample_weight"))
         job = FitJob(
             estimator=clone(self.estimator),

@@ -52,6 +52,7 @@ __all__ = [
     "StrOptions",
     "available_if",
     "check_method_params",
+    "check_refit",
     "children_allowed",
     "close_result_writer",
     "cloudpickle_dumps",
@@ -60,6 +61,7 @@ __all__ = [
     "fit_and_score",
     "fit_context",
     "forbid_recycling",
+    "get_scorers",
     "has_callbacks",
     "is_local_backend",
     "kill_process_tree",
@@ -70,8 +72,10 @@ __all__ = [
     "one_worker_executor",
     "register_folder",
     "root_callback_context",
-    "routed_fit_params",
+    "routed_params",
     "safe_split",
+    "search_constraints",
+    "select_best_index",
     "submit_to_backend",
     "unregister_folder",
 ]
@@ -104,7 +108,7 @@ def named_scorers(scorer: Any) -> dict[str, Any] | None:
     Parameters
     ----------
     scorer : callable
-        What ``BaseSearchCV._get_scorers`` returned.
+        What `get_scorers` returned.
 
     Returns
     -------
@@ -117,8 +121,19 @@ def named_scorers(scorer: Any) -> dict[str, Any] | None:
     return None
 
 
-def routed_fit_params(search: Any, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Choose what goes to the ``fit`` of the inner estimator.
+def search_constraints() -> dict[str, list[Any]]:
+    """Return what the arguments that all searches share may be."""
+    return dict(BaseSearchCV._parameter_constraints)
+
+
+def get_scorers(search: Any) -> Any:
+    """Return what scores a fit, as ``scoring`` and the estimator have it."""
+    scorers, _ = search._get_scorers()
+    return scorers
+
+
+def routed_params(search: Any, params: Mapping[str, Any]) -> Any:
+    """Choose what goes to the estimator, the splitter and the scorer.
 
     Parameters
     ----------
@@ -129,11 +144,20 @@ def routed_fit_params(search: Any, params: Mapping[str, Any]) -> dict[str, Any]:
 
     Returns
     -------
-    dict
-        Without ``groups`` and what else only the splitter or the scorer asks for.
+    Bunch
+        ``estimator.fit``, ``splitter.split``, ``scorer.score``: a dict each.
     """
-    routed = search._get_routed_params_for_fit(dict(params))
-    return dict(routed.estimator.fit)
+    return search._get_routed_params_for_fit(dict(params))
+
+
+def check_refit(search: Any, metrics: Collection[str]) -> None:
+    """Raise ValueError unless ``refit`` says which of several metrics counts."""
+    search._check_refit_for_multimetric(metrics)
+
+
+def select_best_index(search: Any, metric: str, results: Mapping[str, Any]) -> Any:
+    """Return the row of the winner, by ``refit`` and by the ranks of a metric."""
+    return search._select_best_index(search.refit, metric, results)
 
 
 def root_callback_context(search: Any, max_subtasks: int) -> Any:
