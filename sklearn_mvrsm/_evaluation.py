@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any, Protocol, Self
 
 import joblib
+from sklearn.base import clone
 
 from sklearn_mvrsm._cluster import active_cluster
 from sklearn_mvrsm._fold import FitJob, FitReport, MisuseError, run_fold
@@ -310,7 +311,21 @@ def _run_mapped_fold(
     """Run a fold in a worker."""
     job, surroundings = _open_job(path)
     with surroundings.restored():
-        return run_fold(job, params, fold, task)
+        return run_fold(
+            job, params, fold, task, functools.partial(_new_estimator, path)
+        )
+
+
+def _new_estimator(path: str) -> Any:
+    """Return an unfitted copy of the job's estimator.
+
+    What was read from the file need not allow copies, even where the original does: it
+    may have opened a file. Then the estimator is read again.
+    """
+    try:
+        return clone(_open_job(path)[0].estimator)
+    except Exception:
+        return read_payload(path)[0].estimator
 
 
 def _told_here(score: FoldScore, task: Any) -> FoldScore:

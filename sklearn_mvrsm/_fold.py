@@ -2,7 +2,7 @@
 
 import contextlib
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,7 +66,11 @@ class FitReport:
 
 
 def run_fold(
-    job: FitJob, params: Mapping[str, Any], fold: int, task: Any = None
+    job: FitJob,
+    params: Mapping[str, Any],
+    fold: int,
+    task: Any = None,
+    new_estimator: Callable[[], Any] | None = None,
 ) -> FitReport:
     """Fit and score one candidate on one fold, in this process.
 
@@ -80,6 +84,8 @@ def run_fold(
         Which of ``job.splits``.
     task : object, optional
         Callback context of scikit-learn 1.9, with a ``caller``.
+    new_estimator : callable, optional
+        Returns the estimator to fit; by default a clone of the job's.
 
     Returns
     -------
@@ -95,7 +101,8 @@ def run_fold(
     scorer = _CarefulScorer(job.scorer, job.raise_errors)
     try:
         with contextlib.nullcontext() if task is None else task:
-            result = _fit(job, params, fold, scorer, task)
+            estimator = new_estimator() if new_estimator else clone(job.estimator)
+            result = _fit(job, estimator, params, fold, scorer, task)
     except Exception as error:
         if task is not None and task.failure is not None:
             raise MisuseError(task.failure) from error
@@ -114,6 +121,7 @@ def run_fold(
 
 def _fit(
     job: FitJob,
+    estimator: Any,
     params: Mapping[str, Any],
     fold: int,
     scorer: "_CarefulScorer",
@@ -121,7 +129,7 @@ def _fit(
 ) -> dict[str, Any]:
     train, test = job.splits[fold]
     return fit_and_score(
-        clone(job.estimator),
+        estimator,
         job.X,
         job.y,
         scorer=scorer,

@@ -250,12 +250,14 @@ def set_up(task: bytes) -> Answer:
     Returns
     -------
     Answer
-        As of any other task.
+        As of any other task, but without what the setup returned: that stays here.
     """
-    answer = run_encoded(task, None, None)
+    outcome, elapsed = _run(task, None)
+    if isinstance(outcome, Returned):
+        outcome = Returned(None)
     gc.collect()
     gc.freeze()
-    return answer
+    return _encode(outcome, elapsed)
 
 
 def run_encoded(task: bytes, timeout: float | None, memory_limit: int | None) -> Answer:
@@ -276,16 +278,20 @@ def run_encoded(task: bytes, timeout: float | None, memory_limit: int | None) ->
     Answer
         It can be pickled whatever the task returned or raised.
     """
-    start = time.monotonic()
     with _last_resort(timeout):
-        loaded = attempt(pickle.loads, (task,))
-        if isinstance(loaded, Returned):
-            fn, args = loaded.value
-            outcome = attempt(fn, args, memory_limit)
-        else:
-            outcome = loaded
-        elapsed = time.monotonic() - start
-        return _encode(outcome, elapsed)
+        return _encode(*_run(task, memory_limit))
+
+
+def _run(
+    task: bytes, memory_limit: int | None
+) -> tuple[Returned | Raised | OutOfMemory, float]:
+    """Run a task; return what became of it, and the seconds that it took."""
+    start = time.monotonic()
+    outcome = attempt(pickle.loads, (task,))
+    if isinstance(outcome, Returned):
+        fn, args = outcome.value
+        outcome = attempt(fn, args, memory_limit)
+    return outcome, time.monotonic() - start
 
 
 def decode(answer: Answer) -> Returned | Raised | OutOfMemory:

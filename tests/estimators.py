@@ -28,6 +28,18 @@ class UnreadableError(Exception):
         raise RuntimeError("no message")
 
 
+class Handle:
+    """Travels from the process where it was made, and not on from where it arrived."""
+
+    def __init__(self, home=None):
+        self.home = os.getpid() if home is None else home
+
+    def __reduce__(self):
+        if self.home != os.getpid():
+            raise TypeError("an open handle cannot be pickled")
+        return Handle, (self.home,)
+
+
 class Constant(ClassifierMixin, BaseEstimator):
     """Predicts the first class after ``seconds``; notes its process in ``folder``."""
 

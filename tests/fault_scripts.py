@@ -5,6 +5,7 @@ Each prints one line of JSON with what it saw.
 
 import json
 import os
+import pickle
 import signal
 import statistics
 import sys
@@ -251,9 +252,11 @@ def big_data(**seen):
             assert events(pool)[k].outcome == Returned(1.0)
             seconds.append(time.monotonic() - start)
         size = os.path.getsize(file.path)
+        back = len(pickle.dumps(pool._slots[0].worker.ready.result()))
     tell(
         **seen,
         megabytes_in_file=size / 1e6,
+        bytes_back_from_setup=back,
         bytes_a_task=len(encode_task(look_at, (file.path,))),
         fastest_ms=1e3 * statistics.quantiles(seconds, n=4)[0],
         median_ms=1e3 * statistics.median(seconds),

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
-from estimators import Constant, Misbehaving, OwnError, lock_score, worker_pid
+from estimators import Constant, Handle, Misbehaving, OwnError, lock_score, worker_pid
 from sklearn.datasets import load_iris
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedKFold
@@ -294,6 +294,13 @@ def test_large_data_and_lambdas_reach_the_workers(tmp_path, monkeypatch):
         assert payload.stat().st_size > big.nbytes
     assert score.status == "ok"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_travels_once_only_is_searched_on():
+    data = np.array([[Handle()] for _ in X], dtype=object)
+    with Evaluator(job(Constant(level=Handle()), X=data), n_jobs=2) as it:
+        scores = evaluate(it, [{"seconds": 0.0}, {"seconds": 0.01}])
+    assert [(s.status, s.error) for s in scores] == [("ok", "")] * 6
 
 
 def test_what_a_worker_does_gives_what_the_caller_would(tmp_path):

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import pickle
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -175,6 +176,15 @@ def test_without_data_there_is_nothing(mission):
     report = run(replace(mission, key="never heard of"), 0, pid)
     assert report.outcome is None
     assert report.problem == ""
+
+
+def test_a_child_that_is_set_up_sends_nothing_of_the_data(mission, data):
+    large = replace(mission, key="large", setup=lambda path: bytes(10**7))
+    run(large, 0, pid, data=data)
+    outpost = _outpost._outposts["large"]
+    ((_, pool),) = outpost._idle
+    assert len(pickle.dumps(pool._slots[0].worker.ready.result())) < 500
+    outpost.close()
 
 
 def test_a_child_that_cannot_be_set_up_is_a_problem(mission, data):

@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+from functools import partial
 from multiprocessing import Pipe
 
 import pytest
@@ -120,12 +121,32 @@ def test_a_limit_sets_the_alarm_of_last_resort_and_lifts_it(monkeypatch):
     assert calls[0][0] < 1e9
 
 
+@pytest.fixture
+def unfrozen():
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("unfrozen")
 def test_setup_hides_what_it_leaves_from_the_collector():
-    try:
-        assert decode(set_up(encode_task(divmod, (7, 3)))) == Returned((2, 1))
-        assert gc.get_freeze_count() > 10_000
-    finally:
-        gc.unfreeze()
+    assert decode(set_up(encode_task(divmod, (7, 3)))) == Returned(None)
+    assert gc.get_freeze_count() > 10_000
+
+
+@pytest.mark.usefixtures("unfrozen")
+@pytest.mark.parametrize(
+    "setup", [partial(bytes, 10**7), threading.Lock], ids=["large", "cannot travel"]
+)
+def test_the_answer_of_a_setup_carries_nothing_of_its_value(setup):
+    answer = set_up(encode_task(setup, ()))
+    assert decode(answer) == Returned(None)
+    assert len(pickle.dumps(answer)) < 500
+
+
+@pytest.mark.usefixtures("unfrozen")
+def test_a_setup_that_fails_says_so():
+    answer = set_up(encode_task(raise_, (OwnError("no such module"),)))
+    assert "no such module" in decode(answer).message
 
 
 class Ended:
