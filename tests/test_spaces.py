@@ -1,21 +1,47 @@
 import inspect
 import math
 import pickle
+import subprocess
+import sys
 import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from lightgbm import LGBMClassifier
+from sklearn.base import BaseEstimator, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import SelectKBest
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import (
+    Lasso,
+    LogisticRegression,
+    LogisticRegressionCV,
+    Ridge,
+    SGDClassifier,
+)
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    TunedThresholdClassifierCV,
+)
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
+from xgboost import XGBClassifier
 
 from sklearn_mvrsm import (
     Categorical,
@@ -26,6 +52,7 @@ from sklearn_mvrsm import (
     SearchSpace,
     spaces,
 )
+from sklearn_mvrsm.boosting import EarlyStopping
 
 READY_MADE = sorted(set(spaces.__all__) - {"any_of", "from_estimator"})
 N_SAMPLES, N_FEATURES = 40, 3
@@ -257,15 +284,232 @@ def test_an_estimator_gets_the_space_of_its_class(space, module, name, quick):
     )(prefix="m__", **sizes)
 
 
-def test_a_pipeline_gets_the_space_of_its_last_step():
-    pipeline = make_pipeline(StandardScaler(), SVC())
-    found = spaces.from_estimator(pipeline, prefix="whole__", n_features=5)
-    assert found == spaces.svc(prefix="whole__svc__", n_features=5)
+class OwnSVC(SVC):
+    """A class that inherits from one that has a space."""
 
 
-def test_an_estimator_without_a_space_is_named():
-    with pytest.raises(ValueError, match=r"no ready-made space for SGDClassifier\(\)"):
-        spaces.from_estimator(SGDClassifier())
+class OwnWrapper(BaseEstimator):
+    """A wrapper of a stranger's, whose parameter has a name of its own."""
+
+    def __init__(self, inner=None):
+        self.inner = inner
+
+    def fit(self, X, y):
+        return self
+
+
+class XGBRFClassifier(XGBClassifier):
+    """A forest in spite of what it inherits from; the library's own is deprecated."""
+
+
+FOREST_AND_SVM = [("f", RandomForestClassifier()), ("s", SVC()), ("n", "drop")]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "prefixes"),
+    [
+        (make_pipeline(StandardScaler(), SVC()), ["svc__"]),
+        (make_pipeline(SelectFromModel(ExtraTreesClassifier()), SVC()), ["svc__"]),
+        (
+            make_pipeline(
+                make_column_transformer((StandardScaler(), [0])),
+                make_pipeline(PCA(), OneVsRestClassifier(OwnSVC())),
+            ),
+            ["pipeline__onevsrestclassifier__estimator__"],
+        ),
+        (OwnSVC(), [""]),
+        (OneVsOneClassifier(SVC()), ["estimator__"]),
+        (CalibratedClassifierCV(SVC()), ["estimator__"]),
+        (BaggingClassifier(SVC()), ["estimator__"]),
+        (FixedThresholdClassifier(SVC()), ["estimator__"]),
+        (TunedThresholdClassifierCV(SVC()), ["estimator__"]),
+        (MultiOutputClassifier(SVC()), ["estimator__"]),
+        (OwnWrapper(OneVsRestClassifier(SVC())), ["inner__estimator__"]),
+        (VotingClassifier([("a", SVC()), ("b", SVC()), ("c", PCA())]), ["a__", "b__"]),
+        (StackingClassifier(FOREST_AND_SVM[1:], SVC()), ["final_estimator__", "s__"]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_wrappers_and_subclasses_get_the_space_of_what_they_fit(estimator, prefixes):
+    found = spaces.from_estimator(estimator, prefix="whole__", n_features=5)
+    expected = {}
+    for prefix in prefixes:
+        expected |= spaces.svc(prefix=f"whole__{prefix}", n_features=5)
+    assert found == expected
+    estimator.set_params(**{name.removeprefix("whole__"): None for name in found})
+
+
+def test_a_transformed_target_and_forests_in_a_vote_are_found():
+    regressor = make_pipeline(StandardScaler(), Ridge())
+    target = TransformedTargetRegressor(regressor, transformer=StandardScaler())
+    assert list(spaces.from_estimator(target)) == ["regressor__ridge__alpha"]
+    found = spaces.from_estimator(VotingClassifier(FOREST_AND_SVM))
+    assert found == spaces.random_forest(prefix="f__") | spaces.svc(prefix="s__")
+
+
+def test_a_subclass_without_a_parameter_is_not_given_it():
+    assert spaces.from_estimator(Lasso()) == {"alpha": spaces.elastic_net()["alpha"]}
+
+
+@pytest.mark.parametrize(
+    ("make", "module", "name", "settings", "names"),
+    [
+        ("xgboost", "xgboost", "XGBClassifier", {"eta": 0.1}, {"learning_rate": "eta"}),
+        (
+            "lightgbm",
+            "lightgbm",
+            "LGBMClassifier",
+            {"num_iterations": 9, "boosting": "dart", "eta": 0.1, "lambda": 2.0},
+            {
+                "n_estimators": "num_iterations",
+                "boosting_type": "boosting",
+                "reg_lambda": "lambda",
+            },
+        ),
+        (
+            "catboost",
+            "catboost",
+            "CatBoostClassifier",
+            {"n_estimators": 9, "eta": 0.1, "max_depth": 3, "reg_lambda": 2.0},
+            {
+                "iterations": "n_estimators",
+                "learning_rate": "eta",
+                "depth": "max_depth",
+                "l2_leaf_reg": "reg_lambda",
+            },
+        ),
+    ],
+    ids=["xgboost", "lightgbm", "catboost"],
+)
+def test_a_parameter_has_the_name_by_which_the_estimator_was_given_it(
+    make, module, name, settings, names
+):
+    estimator = estimator_of(module, name, ESTIMATORS[make][2] | settings)
+    found = spaces.from_estimator(estimator, n_samples=N_SAMPLES)
+    usual = getattr(spaces, make)(n_samples=N_SAMPLES)
+    assert list(found) == [names.get(each, each) for each in usual]
+    X, y = data_for(name)
+    for params in SearchSpace(found).sample(6, random_state=0):
+        fit(estimator, params, X, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "allowed"),
+    [
+        ("RandomForestClassifier", {"bootstrap": False}, {"max_samples": [None]}),
+        (
+            "ExtraTreesClassifier",
+            {"bootstrap": True, "max_samples": 0.9},
+            {"bootstrap": [True]},
+        ),
+        (
+            "ExtraTreesClassifier",
+            {"bootstrap": True, "oob_score": True, "n_estimators": 50},
+            {"bootstrap": [True]},
+        ),
+        ("KNeighborsClassifier", {"algorithm": "kd_tree"}, {"metric": ["minkowski"]}),
+        (
+            "LogisticRegression",
+            {"dual": True, "solver": "liblinear"},
+            {"solver": ["liblinear"], "l1_ratio": None},
+        ),
+        (
+            "LogisticRegression",
+            {"l1_ratio": 0.5, "solver": "saga"},
+            {"solver": ["saga"]},
+        ),
+        (
+            "LGBMClassifier",
+            {"data_sample_strategy": "goss"},
+            {"subsample": [1.0]},
+        ),
+        (
+            "CatBoostClassifier",
+            {"subsample": 0.5, "num_leaves": 9},
+            {
+                "bootstrap_type": ["Bernoulli", "MVS"],
+                "bagging_temperature": None,
+                "grow_policy": ["Lossguide"],
+                "depth": None,
+            },
+        ),
+        (
+            "CatBoostRegressor",
+            {"bagging_temperature": 0.0},
+            {"bootstrap_type": ["Bayesian"], "subsample": None},
+        ),
+    ],
+)
+def test_values_that_the_estimators_settings_forbid_are_left_out(
+    name, settings, allowed
+):
+    module, quick = next(
+        (module, quick) for module, names, quick in ESTIMATORS.values() if name in names
+    )
+    estimator = estimator_of(module, name, quick | settings)
+    found = spaces.from_estimator(estimator, n_samples=N_SAMPLES, n_features=N_FEATURES)
+    for each, values in allowed.items():
+        assert (list(found[each].values) if each in found else None) == values
+    X, y = data_for(name)
+    for params in SearchSpace(found).sample(8, random_state=0):
+        fit(estimator, params, X, y)
+
+
+def test_what_early_stopping_decides_is_left_out():
+    found = spaces.from_estimator(EarlyStopping(XGBClassifier()), n_samples=500)
+    usual = spaces.xgboost(prefix="estimator__", n_samples=500)
+    assert usual.pop("estimator__n_estimators").high == 500
+    assert found == usual
+    found = spaces.from_estimator(EarlyStopping(LGBMClassifier(num_iterations=300)))
+    assert found["estimator__boosting_type"].values == ("gbdt",)
+    usual = spaces.lightgbm(prefix="estimator__").keys()
+    assert usual - found.keys() == {
+        "estimator__n_estimators",
+        "estimator__drop_rate",
+        "estimator__skip_drop",
+    }
+
+
+def test_a_selector_needs_coefficients():
+    found = spaces.from_estimator(RFE(SVC(kernel="linear")))
+    assert set(found) == {"estimator__C", "estimator__kernel"}
+    assert found["estimator__kernel"].values == ("linear",)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SGDClassifier(),
+        LogisticRegressionCV(),
+        XGBRFClassifier(),
+        BaggingClassifier(),
+        OneVsRestClassifier(SGDClassifier()),
+        GradientBoostingClassifier(init=SVC()),
+        CalibratedClassifierCV(FrozenEstimator(SVC())),
+        make_pipeline(SVC(), PCA()),
+        None,
+        "passthrough",
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_an_estimator_without_a_space_is_named(estimator):
+    with pytest.raises(ValueError, match="no ready-made space for") as caught:
+        spaces.from_estimator(estimator)
+    assert repr(estimator) in str(caught.value)
+
+
+def test_a_class_is_no_estimator():
+    with pytest.raises(TypeError, match="got the class SVC"):
+        spaces.from_estimator(SVC)
+
+
+def test_no_library_is_imported_to_find_a_space():
+    code = (
+        "import sys; from sklearn.svm import SVC; from sklearn_mvrsm import spaces; "
+        "spaces.from_estimator(SVC()); "
+        "assert not {'xgboost', 'lightgbm', 'catboost'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 # --- any_of ------------------------------------------------------------------------

@@ -2,12 +2,20 @@
 
 import dataclasses
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sklearn_mvrsm import Categorical, Integer, SearchSpace
 
-__all__ = ["Space", "at_most", "check_sizes", "rows_in_a_leaf", "under"]
+__all__ = [
+    "Space",
+    "at_most",
+    "check_sizes",
+    "limit",
+    "rename",
+    "rows_in_a_leaf",
+    "under",
+]
 
 Space = dict[str, Any]  # a parameter for each name
 
@@ -57,13 +65,51 @@ def under(prefix: str, params: Mapping[str, Any]) -> Space:
         raise TypeError(f"'prefix' must be a str, got {prefix!r}")
     if prefix != "" and not prefix.endswith("__"):
         raise ValueError(f"'prefix' must be '' or end with '__', got {prefix!r}")
+    return rename(params, lambda name: prefix + name)
+
+
+def rename(params: Mapping[str, Any], new: Callable[[str], str]) -> Space:
+    """Change all names, in conditions too."""
     read = {each.name: each.parameter for each in SearchSpace(params).parameters}
     return {
-        prefix + name: dataclasses.replace(
+        new(name): dataclasses.replace(
             read[name],
             conditions=tuple(
-                (prefix + parent, wanted) for parent, wanted in read[name].conditions
+                (new(parent), wanted) for parent, wanted in read[name].conditions
             ),
         )
         for name in params
     }
+
+
+def limit(params: Mapping[str, Any], name: str, values: Sequence[Any]) -> Space:
+    """Leave only some values to a parameter, and drop what then never exists.
+
+    Parameters
+    ----------
+    params : mapping of str to parameter
+        Conditions on ``name`` are met by a value, or by a list of values.
+    name : str
+        One of its names.
+    values : sequence
+        May be others than those that the parameter has.
+
+    Returns
+    -------
+    dict of str to parameter
+    """
+    left: Space = {}
+    for each, parameter in params.items():
+        if each == name:
+            parameter = dataclasses.replace(
+                Categorical(values), conditions=parameter.conditions
+            )
+        conditions = []
+        for parent, wanted in parameter.conditions:
+            if parent == name:
+                several = wanted if isinstance(wanted, list) else [wanted]
+                wanted = [value for value in several if value in values]
+            conditions.append((parent, wanted))
+        if all(wanted != [] for _, wanted in conditions):
+            left[each] = dataclasses.replace(parameter, conditions=tuple(conditions))
+    return left

@@ -1,8 +1,9 @@
 """The ready-made space of an estimator, found by its class."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from sklearn_mvrsm.spaces._boosting import (
@@ -11,7 +12,7 @@ from sklearn_mvrsm.spaces._boosting import (
     lightgbm,
     xgboost,
 )
-from sklearn_mvrsm.spaces._declare import Space, under
+from sklearn_mvrsm.spaces._declare import Space, limit, rename, under
 from sklearn_mvrsm.spaces._forests import extra_trees, random_forest
 from sklearn_mvrsm.spaces._scaled import (
     elastic_net,
@@ -25,7 +26,11 @@ from sklearn_mvrsm.spaces._scaled import (
 
 __all__ = ["from_estimator"]
 
-_READY_MADE: dict[str, Callable[..., Space]] = {
+# By name, so that no library is imported. None: not what the class it inherits from is.
+_READY_MADE: dict[str, Callable[..., Space] | None] = {
+    "LogisticRegressionCV": None,
+    "XGBRFClassifier": None,
+    "XGBRFRegressor": None,
     "XGBClassifier": xgboost,
     "XGBRegressor": xgboost,
     "LGBMClassifier": lightgbm,
@@ -51,6 +56,62 @@ _READY_MADE: dict[str, Callable[..., Space]] = {
 }
 
 
+# Other names that a library heeds. LightGBM has more, which its constructor overrules.
+_SYNONYMS: dict[Callable[..., Space], dict[str, tuple[str, ...]]] = {
+    xgboost: {
+        "learning_rate": ("eta",),
+        "reg_lambda": ("lambda",),
+        "reg_alpha": ("alpha",),
+    },
+    lightgbm: {
+        "boosting_type": ("boosting", "boost"),
+        "n_estimators": (
+            *("num_iterations", "num_iteration", "n_iter", "max_iter", "nrounds"),
+            *("num_tree", "num_trees", "num_round", "num_rounds", "num_boost_round"),
+        ),
+        "min_child_samples": ("min_data_in_leaf", "min_data", "min_samples_leaf"),
+        "subsample": ("bagging_fraction", "bagging", "sub_row"),
+        "subsample_freq": ("bagging_freq",),
+        "colsample_bytree": ("feature_fraction", "sub_feature"),
+        "reg_alpha": ("lambda_l1",),
+        "reg_lambda": ("lambda_l2", "lambda"),
+        "drop_rate": ("rate_drop",),
+    },
+    catboost: {
+        "iterations": ("n_estimators", "num_boost_round", "num_trees"),
+        "learning_rate": ("eta",),
+        "depth": ("max_depth",),
+        "max_leaves": ("num_leaves",),
+        "min_data_in_leaf": ("min_child_samples",),
+        "l2_leaf_reg": ("reg_lambda",),
+    },
+}
+
+# The names under which EarlyStopping finds the number of rounds.
+_ROUNDS = {xgboost: "n_estimators", lightgbm: "n_estimators", catboost: "iterations"}
+
+# A setting of the estimator and its values (none named: any that is set), and a
+# parameter that has to be one of some values then, or the fit would fail.
+_CONFLICTS: tuple[
+    tuple[Callable[..., Space], str, tuple[Any, ...], str, list[Any]], ...
+] = (
+    (random_forest, "bootstrap", (False,), "max_samples", [None]),
+    (extra_trees, "max_samples", (), "bootstrap", [True]),
+    (extra_trees, "oob_score", (), "bootstrap", [True]),
+    (svc, "kernel", ("precomputed",), "kernel", ["precomputed"]),
+    (svr, "kernel", ("precomputed",), "kernel", ["precomputed"]),
+    (k_neighbors, "metric", ("precomputed",), "metric", ["precomputed"]),
+    (k_neighbors, "algorithm", ("kd_tree", "ball_tree"), "metric", ["minkowski"]),
+    (logistic_regression, "penalty", ("l1", "elasticnet"), "solver", ["saga"]),
+    (logistic_regression, "l1_ratio", (), "solver", ["saga"]),
+    (logistic_regression, "dual", (), "solver", ["liblinear"]),
+    (lightgbm, "data_sample_strategy", ("goss",), "subsample", [1.0]),
+    (catboost, "max_leaves", (), "grow_policy", ["Lossguide"]),
+    (catboost, "subsample", (), "bootstrap_type", ["Bernoulli", "MVS"]),
+    (catboost, "bagging_temperature", (), "bootstrap_type", ["Bayesian"]),
+)
+
+
 def from_estimator(
     estimator: Any,
     *,
@@ -63,17 +124,26 @@ def from_estimator(
     Parameters
     ----------
     estimator : estimator
-        Of one of the classes that have a space here. Of a pipeline, the space of its
-        last step.
+        Of one of the classes that have a space here, or of a class that inherits from
+        one. Of a pipeline, the space of its last step. Of an estimator that is given
+        others (:class:`~sklearn_mvrsm.boosting.EarlyStopping`,
+        ``CalibratedClassifierCV``, ``StackingClassifier``), the spaces of these.
     prefix, n_samples, n_features
         As for every function of :mod:`sklearn_mvrsm.spaces`.
 
     Returns
     -------
     dict of str to parameter
+        Under the names that lead to the parameters, and by which the estimator was
+        given them: of ``CatBoostClassifier(n_estimators=100)``, with ``n_estimators``
+        in place of ``iterations``. Without those that the class does not have, without
+        values that the estimator's other settings forbid, and without the number of
+        rounds where ``EarlyStopping`` chooses it.
 
     Raises
     ------
+    TypeError
+        If it is a class.
     ValueError
         If there is none for it.
 
@@ -86,14 +156,86 @@ def from_estimator(
     >>> spaces.from_estimator(make_pipeline(StandardScaler(), Ridge()))
     {'ridge__alpha': Real(0.001, 10000.0, log=True)}
     """
-    if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        own = from_estimator(last, n_samples=n_samples, n_features=n_features)
-        return under(prefix, under(f"{name}__", own))
-    make = _READY_MADE.get(type(estimator).__name__)
-    if make is None:
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"'estimator' must be an instance, got the class {estimator.__name__}"
+        )
+    sizes = {"n_samples": n_samples, "n_features": n_features}
+    space = _space_of(estimator, sizes)
+    if not space:
+        known = sorted(name for name, make in _READY_MADE.items() if make is not None)
         raise ValueError(
             f"There is no ready-made space for {estimator!r}, only for "
-            f"{', '.join(sorted(_READY_MADE))}"
+            f"{', '.join(known)}"
         )
-    return make(prefix=prefix, n_samples=n_samples, n_features=n_features)
+    return under(prefix, space)
+
+
+def _space_of(
+    estimator: Any, sizes: Mapping[str, int | None], around: Any = None
+) -> Space:
+    """Return the space of a model or of the models within; empty if there is none."""
+    make = next(
+        (_READY_MADE[name] for name in _bases(estimator) if name in _READY_MADE), None
+    )
+    if make is not None:
+        return _suited(make, make(**sizes), estimator, around)
+    space: Space = {}
+    for name, inner in _models_within(estimator):
+        space |= under(f"{name}__", _space_of(inner, sizes, estimator))
+    return space
+
+
+def _bases(estimator: object) -> list[str]:
+    return [base.__name__ for base in type(estimator).__mro__]
+
+
+def _models_within(estimator: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what an estimator hands its data to, by the names of its parameters."""
+    if isinstance(estimator, Pipeline):
+        steps = [step for step in estimator.steps if _is_estimator(step[1])]
+        yield from steps[-1:]
+    elif _is_estimator(estimator) and not isinstance(estimator, FrozenEstimator):
+        for name, value in estimator.get_params(deep=False).items():
+            if _is_estimator(value) and name != "init":  # it is where boosting begins
+                yield name, value
+            elif isinstance(value, list | tuple):
+                for item in value:
+                    if isinstance(item, tuple) and len(item) > 1:
+                        yield from [item[:2]] if _is_estimator(item[1]) else []
+
+
+def _is_estimator(value: object) -> bool:
+    is_instance = not isinstance(value, type)
+    return is_instance and hasattr(value, "fit") and hasattr(value, "get_params")
+
+
+def _suited(
+    make: Callable[..., Space], space: Space, estimator: Any, around: Any
+) -> Space:
+    """Change the space of a class to that of an instance, within another estimator."""
+    own = estimator.get_params(deep=False)
+    synonyms = _SYNONYMS.get(make)
+    if synonyms is None:  # the libraries that have synonyms take any name
+        space = {name: each for name, each in space.items() if name in own}
+        synonyms = {}
+    names = {
+        name: next((other for other in others if own.get(other) is not None), name)
+        for name, others in synonyms.items()
+    }
+    for rule, setting, values, name, allowed in _CONFLICTS:
+        value = own.get(names.get(setting, setting))
+        forbids = bool(value) or (make is catboost and value is not None)
+        if values:
+            forbids = any(value is each for each in values) or (
+                isinstance(value, str) and value in values
+            )
+        if rule is make and forbids and name in space:
+            space = limit(space, name, allowed)
+    if make in (svc, svr) and hasattr(around, "importance_getter"):  # needs coef_
+        space = limit(space, "kernel", ["linear"])
+    if "EarlyStopping" in _bases(around):
+        space.pop(_ROUNDS.get(make, ""), None)
+        if make is lightgbm:  # which cannot stop dart early
+            space = limit(space, "boosting_type", ["gbdt"])
+    return rename(space, lambda name: names.get(name, name))
