@@ -13,11 +13,9 @@ import contextlib
 import platform
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
-
-import numpy as np
 
 from sklearn_mvrsm._fingerprint import (
     describe,
@@ -27,7 +25,7 @@ from sklearn_mvrsm._fingerprint import (
     digest_folds,
 )
 from sklearn_mvrsm._fold import FitJob
-from sklearn_mvrsm._fold_score import FoldScore
+from sklearn_mvrsm._fold_score import FoldScore, from_record, to_record
 from sklearn_mvrsm._journal import Journal, Record, differences
 from sklearn_mvrsm._proposals import Plan, make_optimizer
 from sklearn_mvrsm._sklearn_compat import num_samples
@@ -35,7 +33,7 @@ from sklearn_mvrsm._space import SearchSpace
 
 __all__ = ["Checkpoint", "ReplayedOptimizer", "open_checkpoint"]
 
-KIND = "sklearn-mvrsm checkpoint 1"
+KIND = "sklearn-mvrsm checkpoint 2"
 
 # Arguments that decide what is proposed or what becomes of a fit. Free to change are
 # n_iter, n_jobs, a random_state that becomes None, error_score (failures are kept as
@@ -51,16 +49,6 @@ _DECISIVE = (
     "racing",
 )
 _MOST_SHOWN = 10  # differences named in a refusal
-_KEPT = (
-    "candidate",
-    "fold",
-    "status",
-    "fit_time",
-    "score_time",
-    "n_test_samples",
-    "error",
-    "multimetric",
-)
 
 
 @contextlib.contextmanager
@@ -89,7 +77,8 @@ def open_checkpoint(
     RuntimeError
         If another search is using it.
     ValueError
-        If it is of another search, naming what differs, or of something else.
+        If it is of another search, naming what differs, or of something else; if one
+        of its lines is damaged, naming the line.
     """
     if search.checkpoint is None:
         yield None
@@ -102,16 +91,19 @@ def open_checkpoint(
     with Journal(search.checkpoint, KIND, header) as journal:
         if journal.is_torn:
             warnings.warn(
-                f"The last line of the checkpoint {journal.path!r} breaks off, as "
-                "after a crash in the middle of a write; it is dropped.",
+                f"The last line of the checkpoint {journal.path!r} breaks off or is "
+                "damaged, as after a crash in the middle of a write; it is dropped.",
                 UserWarning,
                 stacklevel=5,
             )
         if not journal.is_new:
             _match(search, journal, header)
+        keep_errors = not job.raise_errors
+        checkpoint = Checkpoint(journal, search.space_, keep_errors=keep_errors)
+        if not journal.is_new:
             # This also tells before the first fit whether there is room on the disk.
             journal.append({"resumed": {"n_iter": search.n_iter, **_versions()}})
-        yield Checkpoint(journal, search.space_, keep_errors=not job.raise_errors)
+        yield checkpoint
 
 
 class Checkpoint:
@@ -132,6 +124,11 @@ class Checkpoint:
         Of the first search on this journal.
     codes : dict of int to dict
         Codes of the params of each candidate that the journal knows.
+
+    Raises
+    ------
+    ValueError
+        If an entry is no record of a fold, or contradicts one before it.
     """
 
     def __init__(
@@ -142,13 +139,30 @@ class Checkpoint:
         self._keep_errors = keep_errors
         self._codes_now: dict[int, Record] = {}
         self._folds: dict[int, dict[int, FoldScore]] = {}
-        self.plan = Plan(**journal.header["plan"])
+        self.plan = _plan_of(journal)
         self.codes: dict[int, Record] = {}
-        for entry in journal.entries:
-            if "candidate" in entry:
-                fold = _to_fold_score(entry)
-                self.codes[fold.candidate] = entry["params"]
-                self._folds.setdefault(fold.candidate, {})[fold.fold] = fold
+        for index, entry in enumerate(journal.entries):
+            if "resumed" in entry:
+                continue
+            try:
+                self._learn(entry)
+            except ValueError as error:
+                raise journal.damaged(index, str(error)) from error
+
+    def _learn(self, entry: Record) -> None:
+        """Take note of a fold that was finished before, or say what is wrong."""
+        n_splits = self._journal.header["search"]["folds"]["number"]
+        record = dict(entry)
+        codes = record.pop("params", None)
+        fold = from_record(record, n_splits)
+        if fold.candidate not in self.codes:
+            self._space.from_codes(codes)
+        if self.codes.setdefault(fold.candidate, codes) != codes:
+            raise ValueError(f"an earlier line has other params of {_named(fold)}")
+        folds = self._folds.setdefault(fold.candidate, {})
+        if fold.fold in folds:
+            raise ValueError(f"an earlier line is of {_named(fold)} too")
+        folds[fold.fold] = fold
 
     def recall(
         self, candidate: int, params: Mapping[str, Any]
@@ -181,11 +195,8 @@ class Checkpoint:
         ends_the_search = fold.status == "error" and not self._keep_errors
         if ends_the_search or fold.exception is not None:
             return
-        entry = {name: getattr(fold, name) for name in _KEPT}
-        entry["params"] = self._codes_now[fold.candidate]
-        entry["test_scores"] = _to_json(fold.test_scores)
-        entry["train_scores"] = _to_json(fold.train_scores)
-        self._journal.append(entry)
+        params = self._codes_now[fold.candidate]
+        self._journal.append({**to_record(fold), "params": params})
 
     def params(self, candidate: int) -> dict[str, Any]:
         """Give the params of a candidate that the journal knows."""
@@ -306,10 +317,23 @@ def _is_data(value: Any) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, str)
 
 
+def _plan_of(journal: Journal) -> Plan:
+    """Return the plan in the header of a journal, which is checked."""
+    plan = journal.header.get("plan")
+    names = {each.name for each in fields(Plan)}
+    if not (isinstance(plan, dict) and plan.keys() == names):
+        raise journal.damaged(-1, f"'plan' must have {sorted(names)}, got {plan!r}")
+    return Plan(**plan)
+
+
+def _named(fold: FoldScore) -> str:
+    return f"candidate {fold.candidate}, fold {fold.fold}"
+
+
 def _match(search: Any, journal: Journal, header: Record) -> None:
     """Refuse a journal of another search."""
-    found = list(differences(journal.header["search"], header["search"]))
-    seeds = [each["plan"]["random_state"] for each in (journal.header, header)]
+    found = list(differences(journal.header.get("search"), header["search"]))
+    seeds = [_plan_of(journal).random_state, header["plan"]["random_state"]]
     if search.random_state is not None and seeds[0] != seeds[1]:
         found.append(f"random_state: it gives the seed {seeds[1]}, not {seeds[0]}")
     if not found:
@@ -333,22 +357,3 @@ def _versions() -> Record:
         with contextlib.suppress(PackageNotFoundError):
             versions[name] = version(name)
     return versions
-
-
-def _to_json(scores: Mapping[str, float] | None) -> Record | None:
-    """Turn non-finite scores into text, for which JSON has no numbers."""
-    if scores is None:
-        return None
-    return {
-        name: score if np.isfinite(score) else str(score)
-        for name, score in scores.items()
-    }
-
-
-def _to_fold_score(entry: Mapping[str, Any]) -> FoldScore:
-    """Make the record of a fold that did not run here: it has no slot."""
-    scores: Record = {}
-    for part in ("test_scores", "train_scores"):
-        found = entry[part]
-        scores[part] = None if found is None else {k: float(found[k]) for k in found}
-    return FoldScore(**{name: entry[name] for name in _KEPT}, **scores)

@@ -1,5 +1,7 @@
 """What became of one candidate on one fold, as a record: plain data."""
 
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,3 +112,80 @@ def fold_score(event: Event, *, keep_exception: bool) -> FoldScore:
             status, error = "crashed", reason
             common["killed"] = event.slot is not None  # else it never told that it ran
     return FoldScore(candidate, fold, status, fit_time=took, error=error, **common)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is float and math.isfinite(value)
+
+
+def _are_scores(value: object) -> bool:
+    return value is None or (
+        isinstance(value, dict)
+        and all(_is_number(v) or v in _NOT_FINITE for v in value.values())
+    )
+
+
+_NOT_FINITE = ("nan", "inf", "-inf")  # as text: JSON has no such numbers
+_KEPT = ("ok", "error", *sorted(ENDING_STATUSES))
+_SCORES = ("a number for each metric, or null", _are_scores)
+_RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
+    "candidate": ("a whole number from 0 on", _is_count),
+    "fold": ("a whole number from 0 on", _is_count),
+    "status": (f"one of {_KEPT}", lambda value: value in _KEPT),
+    "fit_time": ("a number", _is_number),
+    "score_time": ("a number", _is_number),
+    "n_test_samples": (
+        "a whole number from 0 on, or null",
+        lambda value: value is None or _is_count(value),
+    ),
+    "error": ("text", lambda value: isinstance(value, str)),
+    "multimetric": ("true or false", lambda value: isinstance(value, bool)),
+    "test_scores": _SCORES,
+    "train_scores": _SCORES,
+}
+
+
+def to_record(fold: FoldScore) -> dict[str, Any]:
+    """Return what outlives the search that a fold ran in, by JSON's types."""
+    record = {name: getattr(fold, name) for name in _RULES}
+    for part in ("test_scores", "train_scores"):
+        if (scores := record[part]) is not None:
+            finite = {name: math.isfinite(scores[name]) for name in scores}
+            record[part] = {k: v if finite[k] else str(v) for k, v in scores.items()}
+    return record
+
+
+def from_record(record: Mapping[str, Any], n_splits: int) -> FoldScore:
+    """Restore a fold that did not run here: it has no slot.
+
+    Parameters
+    ----------
+    record : mapping
+        Of JSON's types, made by `to_record` or wrong.
+    n_splits : int
+        Number of folds.
+
+    Raises
+    ------
+    ValueError
+        If it is no record of a fold; the message names the part, the rule and the
+        value.
+    """
+    if odd := record.keys() ^ _RULES.keys():
+        raise ValueError(f"these parts are missing or unknown: {sorted(odd)}")
+    for name, (rule, holds) in _RULES.items():
+        if not holds(record[name]):
+            raise ValueError(f"{name!r} must be {rule}, got {record[name]!r}")
+    if record["fold"] >= n_splits:
+        raise ValueError(f"'fold' must be < {n_splits}, got {record['fold']}")
+    if record["status"] == "ok" and not record["test_scores"]:
+        raise ValueError("'test_scores' must not be empty where 'status' is 'ok'")
+    scores = {}
+    for part in ("test_scores", "train_scores"):
+        found = record[part]
+        scores[part] = None if found is None else {k: float(found[k]) for k in found}
+    return FoldScore(**{**record, **scores})

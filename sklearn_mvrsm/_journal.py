@@ -4,13 +4,18 @@ The first line is the header: what the file belongs to. Each further line is an 
 that stands for itself. A line counts once it ends with a newline, and it has been
 synced to the disk before `Journal.append` returns. Opening a journal parses JSON and
 nothing else, so no file can run code.
+
+Each line ends with a checksum of what it says. Those of entries are keyed by that of
+the header, so an entry of another journal is not taken for one of this journal.
 """
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import stat
+import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
@@ -25,6 +30,7 @@ __all__ = ["Journal", "differences"]
 Record = dict[str, Any]
 
 _FORMAT = "format"
+_CHECK = "check"
 _BUSY = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 
 
@@ -33,6 +39,7 @@ class Journal:
 
     A file that does not exist, is empty or breaks off within the header is begun anew.
     A last line that breaks off, as after a crash in the middle of a write, is dropped.
+    A process that is forked meanwhile neither holds the lock nor can write.
 
     Parameters
     ----------
@@ -48,7 +55,7 @@ class Journal:
     header : dict
         As the file has it.
     entries : list of dict
-        Those that were there when the file was opened.
+        Those that were there when the file was opened, the first from line 2.
     is_new : bool
         Whether the file was begun just now.
     is_torn : bool
@@ -61,7 +68,7 @@ class Journal:
     RuntimeError
         If another journal has it open.
     ValueError
-        If it is no journal of this kind, or a line in its middle is damaged.
+        If it is no journal of this kind, or a line before the last is damaged.
     """
 
     def __init__(
@@ -69,18 +76,22 @@ class Journal:
     ) -> None:
         self.path = os.fspath(path)
         self._magic = json.dumps({_FORMAT: kind})[:-1].encode()
+        self._key = ""
+        self._owner = os.getpid()
         with contextlib.ExitStack() as stack:
             self._fd = self._open()
-            stack.callback(os.close, self._fd)
+            _open_journals.add(self)
+            stack.callback(self._close_file)
             stack.enter_context(self._locked())
             records, self.is_torn = self._read()
             self.is_new = not records
             if self.is_new:
-                line = _line({_FORMAT: kind, **header})
+                line = _line({_FORMAT: kind, **header}, "")
                 self._write(line)
                 self._sync_folder()
                 records = [json.loads(line)]
             self.header, *self.entries = records
+            self._key = self.header.pop(_CHECK)
             self._resources = stack.pop_all()
 
     def __enter__(self) -> Self:
@@ -102,11 +113,31 @@ class Journal:
         OSError
             If it cannot be written or synced. The entries before are not affected.
         """
-        self._write(_line(entry))
+        self._write(_line(entry, self._key))
 
     def close(self) -> None:
         """Close the file, which unlocks it."""
         self._resources.close()
+
+    def damaged(self, index: int, fault: str) -> ValueError:
+        """Return the error for an entry that is not what it has to be.
+
+        Parameters
+        ----------
+        index : int
+            Its place in ``entries``; -1 is the header.
+        fault : str
+            What is wrong with it.
+        """
+        cure = (
+            "Remove this line, and its fit is repeated; the other lines stay good."
+            if index >= 0
+            else "The lines after it are of no use without it."
+        )
+        return ValueError(
+            f"Line {index + 2} of the checkpoint {self.path!r} is damaged: {fault}. "
+            f"The file was left as it is. {cure}"
+        )
 
     # --- the file ---------------------------------------------------------------
 
@@ -117,13 +148,21 @@ class Journal:
         except OSError as error:
             raise self._failure("open", error) from error
 
+    def _close_file(self) -> None:
+        with contextlib.suppress(OSError):
+            os.close(self._fd)
+        self._fd = -1
+
     def _failure(self, verb: str, error: OSError) -> OSError:
         """Say what failed; Python picks the subclass that fits the error's number."""
         text = f"cannot {verb} the checkpoint: {error.strerror}"
         return OSError(error.errno, text, self.path)
 
     def _write(self, line: bytes) -> None:
-        end = os.fstat(self._fd).st_size
+        try:
+            end = os.fstat(self._fd).st_size
+        except OSError as error:  # of a forked process
+            raise self._failure("write", error) from error
         try:
             rest = memoryview(line)
             while rest:
@@ -156,7 +195,12 @@ class Journal:
                 if error.errno in _BUSY:
                     raise self._in_use() from error
             else:
-                yield
+                try:
+                    yield
+                finally:
+                    if self._is_owner():  # closing is not enough after a fork in C
+                        with contextlib.suppress(OSError):
+                            fcntl.flock(self._fd, fcntl.LOCK_UN)
                 return
         with self._lock_file():
             yield
@@ -173,11 +217,16 @@ class Journal:
         except OSError as error:
             raise self._failure("lock", error) from error
         try:
-            os.write(fd, f"process {os.getpid()}\n".encode())
+            with open(fd, "w", encoding="ascii") as file:
+                file.write(f"process {os.getpid()}\n")
             yield
         finally:
-            os.close(fd)
-            os.unlink(path)
+            if self._is_owner():
+                os.unlink(path)
+
+    def _is_owner(self) -> bool:
+        """Whether this is the process that opened the journal, not a forked one."""
+        return os.getpid() == self._owner
 
     def _in_use(self, hint: str = "") -> RuntimeError:
         return RuntimeError(
@@ -195,24 +244,41 @@ class Journal:
         with open(self._fd, "rb", closefd=False) as file:
             content = file.read()
         if not (content.startswith(self._magic) or self._magic.startswith(content)):
+            begin = content[: len(self._magic)].decode("ascii", "backslashreplace")
             raise ValueError(
-                f"{self.path!r} is not a checkpoint that this version can read: it "
-                f"does not begin with {self._magic.decode()}. It was left as it is."
+                f"{self.path!r} is not a checkpoint that this version can read: its "
+                f"line 1 begins with {begin!r}, not with {self._magic.decode()!r}. It "
+                "was left as it is."
             )
         *lines, rest = content.split(b"\n")
-        records = [_parsed(line) for line in lines]
-        if records and records[-1] is None:
-            records.pop()
-            rest = lines[-1] + b"\n" + rest
-        if None in records:
-            raise ValueError(
-                f"Line {records.index(None) + 1} of the checkpoint {self.path!r} is "
-                "damaged. What comes before it is saved by removing it and all that "
-                "follows."
-            )
+        records: list[Record] = []
+        key = ""
+        for k, line in enumerate(lines):
+            try:
+                record = _parsed(line, key)
+            except ValueError as error:
+                if k < len(lines) - 1:
+                    raise self.damaged(k - 1, str(error)) from error
+                rest = line + b"\n" + rest
+                break
+            records.append(record)
+            key = records[0][_CHECK]
         if rest:
             os.ftruncate(self._fd, len(content) - len(rest))
-        return [record for record in records if record is not None], bool(rest)
+        return records, bool(rest)
+
+
+_open_journals: "weakref.WeakSet[Journal]" = weakref.WeakSet()
+
+
+def _close_in_child() -> None:
+    """Close journals in a process that was just forked: they are its parent's."""
+    for journal in list(_open_journals):
+        journal._close_file()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)
 
 
 def differences(there: Any, here: Any, name: str = "") -> Iterator[str]:
@@ -243,14 +309,29 @@ def differences(there: Any, here: Any, name: str = "") -> Iterator[str]:
         yield f"{name}: {json.dumps(there)} in the checkpoint, now {json.dumps(here)}"
 
 
-def _line(record: Mapping[str, Any]) -> bytes:
-    return json.dumps(record, allow_nan=False).encode() + b"\n"
+def _line(record: Mapping[str, Any], key: str) -> bytes:
+    sealed = {**record, _CHECK: _checksum(record, key)}
+    return json.dumps(sealed, allow_nan=False).encode() + b"\n"
 
 
-def _parsed(line: bytes) -> Record | None:
-    """Return the record of a line, None if it is damaged."""
+def _parsed(line: bytes, key: str) -> Record:
+    """Return the record of a line, the header with its checksum; raise ValueError."""
     try:
         record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return record if isinstance(record, dict) else None
+        check = record.pop(_CHECK)
+        found = _checksum(record, key)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("it is not JSON") from error
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError("it has no checksum") from error
+    if check != found:
+        raise ValueError(
+            "its checksum is wrong, it was changed or is of another checkpoint"
+        )
+    return record if key else {**record, _CHECK: check}
+
+
+def _checksum(record: Mapping[str, Any], key: str) -> str:
+    """Return a checksum of what a record says, not of how it is spaced."""
+    text = json.dumps(record, allow_nan=False).encode()
+    return hashlib.blake2b(text, digest_size=8, key=key.encode()).hexdigest()

@@ -251,14 +251,32 @@ class SearchSpace(ConfigSpaceMethods):
             codes[_ALTERNATIVE] = alternative
         return codes
 
-    def from_codes(self, codes: Mapping[str, int | float]) -> Params:
-        """Give the configuration that ``to_codes`` turned into ``codes``."""
-        declared = self._layout.declared[int(codes.get(_ALTERNATIVE, 0))]
-        return {
-            name: declared[name].from_code(code)
-            for name, code in codes.items()
-            if name != _ALTERNATIVE
-        }
+    def from_codes(self, codes: Any) -> Params:
+        """Give the configuration that ``to_codes`` turned into ``codes``.
+
+        Raises
+        ------
+        ValueError
+            If they are not the codes of a configuration.
+        """
+        try:
+            declared = self._layout.declared[int(codes.get(_ALTERNATIVE, 0))]
+            params = {
+                name: declared[name].from_code(code)
+                for name, code in codes.items()
+                if name != _ALTERNATIVE
+            }
+            if self.to_codes(params) == codes:
+                return params
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as error:
+            raise ValueError(f"no configuration has the codes {codes!r}") from error
+        raise ValueError(f"no configuration has the codes {codes!r}")
 
     # What the optimiser asks about points
 

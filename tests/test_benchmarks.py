@@ -697,10 +697,28 @@ def test_foreign_file_and_double_runs_are_refused(tmp_path):
     append_run(path, result)
     with pytest.raises(ValueError, match="a second run"):
         read_runs(path)
-    path.unlink()
-    append_run(path, result)
-    path.write_text(path.read_text().rsplit(",", 1)[0])
-    with pytest.raises(ValueError, match="line 27: the row is not whole"):
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text.rsplit(",", 1)[0], "line 27: the row is not whole"),
+        (lambda text: text[:-1] + ",0.1\n", "line 27: the row is not whole"),
+        (lambda text: text.replace(",2.0,", ",2.0x,"), "line 27: could not convert"),
+        (lambda text: text.replace(",2.0,1.0", ",0.5,1.0"), "line 27: 'best' must be"),
+        (lambda text: text.replace(",1.0,1.0", ",1.0,1.5"), "line 26: 'best' must be"),
+        (lambda text: text.replace("0,2,25,", "0,3,25,"), "line 27: 'budget' must be"),
+        (lambda text: text.replace("0,2,25,", "0,2,26,"), "line 27: a second run"),
+        (lambda text: text.replace("0,2,25,", "0,2,?,"), "line 27: invalid literal"),
+    ],
+)
+def test_a_damaged_row_is_refused_by_its_line(tmp_path, change, message):
+    path = tmp_path / "results.csv"
+    append_run(path, make_run("func3c", "random", 0, [1.0, 2.0]))
+    damaged = change(path.read_text())
+    assert damaged != path.read_text()
+    path.write_text(damaged)
+    with pytest.raises(ValueError, match=f"{path.name}, {message}"):
         read_runs(path)
 
 

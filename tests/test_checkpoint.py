@@ -1,9 +1,16 @@
 """Laws of checkpoints: a resumed search is the search that was never interrupted."""
 
+import contextlib
 import errno
 import json
 import multiprocessing
 import os
+import random
+import re
+import signal
+import time
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,7 +27,7 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from sklearn_mvrsm import Categorical, Integer, MVRSMSearchCV, Real
+from sklearn_mvrsm import Categorical, Integer, MVRSMSearchCV, Real, _journal
 from sklearn_mvrsm._fingerprint import (
     describe,
     describe_estimator,
@@ -133,6 +140,16 @@ def lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def rewrite(path, records, key=""):
+    """Write the lines of a checkpoint anew, with the checksums that they need."""
+    with open(path, "wb") as file:
+        for record in records:
+            content = {name: record[name] for name in record if name != "check"}
+            line = _journal._line(content, key)
+            file.write(line)
+            key = key or json.loads(line)["check"]
+
+
 def folds_in(path):
     return [(e["candidate"], e["fold"]) for e in lines(path) if "candidate" in e]
 
@@ -230,7 +247,7 @@ def test_n_jobs_may_differ_and_folds_that_finish_early_are_kept(path):
     search(path, n_jobs=2)
     # Without the first fold of the last candidate, only that one is fitted.
     kept = [e for e in lines(path) if (e.get("candidate"), e.get("fold")) != (2, 0)]
-    path.write_text("".join(json.dumps(entry) + "\n" for entry in kept))
+    rewrite(path, kept)
     resumed = search(path)
     assert (resumed.fit_log_["slot"] >= 0).nonzero()[0].tolist() == [6]
     assert_same(resumed, search())
@@ -348,7 +365,7 @@ def test_candidates_that_are_now_proposed_otherwise_are_followed(path):
         if entry.get("candidate") in {2, 5}:
             entry["params"]["x"] = np.nextafter(entry["params"]["x"], 2.0)
     changed = changed[:-1]  # the last fold is still to be fitted
-    path.write_text("".join(json.dumps(entry) + "\n" for entry in changed))
+    rewrite(path, changed)
     Bowl.fits = 0
     with pytest.warns(UserWarning, match="Candidate 2 of the checkpoint") as caught:
         followed = make(path, n_iter=10).fit(X, y)
@@ -503,6 +520,43 @@ def test_a_path_in_use_is_refused(path):
     assert inner
 
 
+class Forking(Bowl):
+    """Leaves a process behind that outlives its fit, and writes its number down."""
+
+    folder = None
+
+    def __init__(self, folder=None, x=0.0, k=0, scaler=None, z=0.0):
+        super().__init__(x, k, scaler, z)
+        self.folder = folder
+
+    def fit(self, X, y):
+        child = os.fork()
+        if child == 0:
+            time.sleep(60.0)
+            os._exit(0)
+        Path(self.folder, str(child)).touch()
+        return super().fit(X, y)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork is POSIX's")
+@pytest.mark.filterwarnings("ignore:.*fork")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_process_that_a_fit_left_behind_does_not_use_the_checkpoint(path, n_jobs):
+    folder = path.parent / "children"
+    folder.mkdir()
+    search = make(path, n_iter=1, n_jobs=n_jobs)
+    search.set_params(estimator=Forking(folder), param_space={"k": [4]})
+    try:
+        search.fit(X, y)
+        assert len(os.listdir(folder)) == 3
+        search.fit(X, y)
+        assert len(os.listdir(folder)) == 3
+    finally:
+        for child in os.listdir(folder):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(child), signal.SIGKILL)
+
+
 @pytest.mark.parametrize("where", ["nowhere/journal", "."])
 def test_a_path_that_cannot_be_written_is_an_error_before_any_fit(tmp_path, where):
     with pytest.raises(OSError, match="cannot open the checkpoint"):
@@ -561,6 +615,189 @@ def test_the_argument_is_a_path(tmp_path):
     with pytest.raises(ValueError, match="'checkpoint' parameter"):
         make(3).fit(X, y)
     assert clone(make(os.fspath(tmp_path / "a"))).checkpoint.endswith("a")
+
+
+# --- damage -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Return a search that is done, and the lines of its checkpoint."""
+    path = tmp_path_factory.mktemp("finished") / "journal.jsonl"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # k=9 gives scores that are not finite
+        search = make(path).fit(X, y)
+    return search, path.read_bytes().splitlines(keepends=True)
+
+
+def refusal(path, content, expected):
+    """Return the refusal of a checkpoint; None if it gives the search expected."""
+    path.write_bytes(content)
+    Bowl.fits = 0
+    try:
+        search = make(path).fit(X, y)
+    except ValueError as error:
+        message = str(error)
+    else:
+        assert_same(search, expected)
+        return None
+    assert repr(str(path)) in message
+    assert path.read_bytes() == content
+    assert Bowl.fits == 0
+    return message
+
+
+@quiet
+@pytest.mark.filterwarnings("ignore:The last line of the checkpoint")
+@pytest.mark.parametrize("seed", range(4))
+def test_a_damaged_byte_is_refused_by_its_line_or_changes_nothing(path, finished, seed):
+    search, lines = finished
+    content, rng = b"".join(lines), random.Random(seed)
+    refusals = []
+    for _ in range(100):
+        k, other = rng.randrange(len(content)), rng.randrange(256)
+        flipped = content[k] ^ 1 << rng.randrange(8)
+        put = rng.choice([[flipped], [other], [other, content[k]], []])
+        damaged = content[:k] + bytes(put) + content[k + 1 :]
+        refusals.append(refusal(path, damaged, search))
+    numbers = [int(re.search(r"[Ll]ine (\d+)", each)[1]) for each in refusals if each]
+    assert set(numbers) <= set(range(1, len(lines) + 1))
+    assert len(numbers) > 80  # the others are in the last line, or of a space
+
+
+HARMLESS = {
+    "nothing": (lambda lines: lines, 0),
+    "a line deleted": (lambda lines: [*lines[:4], *lines[5:]], 1),
+    "two lines swapped": (
+        lambda lines: [*lines[:4], lines[5], lines[4], *lines[6:]],
+        0,
+    ),
+    "the end cut off": (lambda lines: lines[:20], 5),
+    "line ends of Windows": (lambda lines: [s[:-1] + b"\r\n" for s in lines], 0),
+    "a blank line at the end": (lambda lines: [*lines, b"\n"], 0),
+}
+
+
+@quiet
+@pytest.mark.filterwarnings("ignore:The last line of the checkpoint")
+@pytest.mark.parametrize("edit", HARMLESS)
+def test_an_edit_that_is_harmless_costs_the_fits_that_it_removed(path, finished, edit):
+    search, lines = finished
+    change, n_fits = HARMLESS[edit]
+    assert refusal(path, b"".join(change(lines)), search) is None
+    assert Bowl.fits == n_fits
+
+
+EDITS = {
+    "a line twice": (
+        lambda lines: [*lines[:4], lines[2], *lines[4:]],
+        "Line 5 of the .* damaged: an earlier line is of candidate 0, fold 1 too",
+    ),
+    "a blank line": (
+        lambda lines: [*lines[:4], b"\n", *lines[4:]],
+        "Line 5 of the .* damaged: it is not JSON",
+    ),
+    "text cut out": (
+        lambda lines: [*lines[:3], lines[3][:40] + lines[7][30:], *lines[8:]],
+        "Line 4 of the .* damaged: it is not JSON",
+    ),
+    "a number changed": (
+        lambda lines: [
+            *lines[:3],
+            lines[3].replace(b'"n_test_samples": 20', b'"n_test_samples": 21'),
+            *lines[4:],
+        ],
+        "Line 4 of the .* damaged: its checksum is wrong",
+    ),
+    "no checksum": (
+        lambda lines: [*lines[:3], b'{"candidate": 0}\n', *lines[4:]],
+        "Line 4 of the .* damaged: it has no checksum",
+    ),
+    "the header changed": (
+        lambda lines: [lines[0].replace(b"Bowl", b"Howl"), *lines[1:]],
+        "Line 1 of the .* damaged: its checksum is wrong",
+    ),
+    "no header": (lambda lines: lines[1:], "line 1 begins with '.\"candidate"),
+    "a byte order mark": (
+        lambda lines: [b"\xef\xbb\xbf", *lines],
+        r"line 1 begins with '\\+xef\\+xbb",
+    ),
+    "an older version": (
+        lambda lines: [lines[0].replace(b"checkpoint 2", b"checkpoint 1"), *lines[1:]],
+        'line 1 begins with .*checkpoint 1"., not with .*checkpoint 2".',
+    ),
+}
+
+
+@quiet
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_that_matters_is_refused_by_its_line(path, finished, edit):
+    search, lines = finished
+    change, expected = EDITS[edit]
+    assert re.search(expected, refusal(path, b"".join(change(lines)), search))
+
+
+@quiet
+def test_a_line_of_another_checkpoint_is_refused(path, finished):
+    search, lines = finished
+    make(path, random_state=1).fit(X, y)
+    foreign = path.read_bytes().splitlines(keepends=True)[3]
+    message = refusal(path, b"".join([*lines[:3], foreign, *lines[4:]]), search)
+    assert "Line 4 of the" in message
+    assert "its checksum is wrong, it was changed or is of another" in message
+
+
+CODES = {"x": 0.5, "k": 4, "scaler": 0}
+WRONG_PARTS = [
+    *(("candidate", value) for value in (-1, True, "0", 1.0, None)),
+    *(("fold", value) for value in (-1, 3, 10**30, [0])),
+    *(("status", value) for value in ("fine", "skipped", ["ok"], None)),
+    *(("fit_time", value) for value in ("fast", "nan", 1, None)),
+    *(("score_time", value) for value in ({}, True)),
+    *(("n_test_samples", value) for value in (-1, 20.0, "20")),
+    *(("error", value) for value in (None, 0)),
+    *(("multimetric", value) for value in (0, None)),
+    *(("test_scores", value) for value in ({}, None, [0.5], {"score": "NaN"})),
+    *(("test_scores", {"score": value}) for value in (10**400, 1, None, [0.5])),
+    *(("train_scores", value) for value in (0.5, {"score": True})),
+    *(("params", value) for value in (None, {}, [], {**CODES, "y": 1})),
+    *(("params", {**CODES, "x": value}) for value in (1.5, "0", 10**400, None)),
+    *(("params", {**CODES, "k": value}) for value in (10, 4.5, -1)),
+    *(("params", {**CODES, "scaler": value}) for value in (-1, 2, 3, "0")),
+    ("surprise", 1),
+]
+
+
+@quiet
+@pytest.mark.parametrize(("part", "value"), WRONG_PARTS)
+def test_a_part_that_is_wrong_is_refused_by_its_line(path, finished, part, value):
+    search, whole = finished
+    records = [json.loads(line) for line in whole]
+    rewrite(path, [*records[:4], {**records[4], part: value}, *records[5:]])
+    message = refusal(path, path.read_bytes(), search)
+    assert "Line 5 of the" in message
+    assert "codes" in message if part == "params" else repr(part) in message
+
+
+@quiet
+@pytest.mark.parametrize("value", [None, {}, {"random_state": 0}])
+def test_a_header_that_is_wrong_is_refused_by_its_line(path, finished, value):
+    search, whole = finished
+    records = [json.loads(line) for line in whole]
+    rewrite(path, [{**records[0], "plan": value}, *records[1:]])
+    message = refusal(path, path.read_bytes(), search)
+    assert "Line 1 of the" in message
+    assert "'plan' must have ['n_initial_points', 'n_iter'" in message
+
+
+@quiet
+def test_folds_of_one_candidate_with_different_params_are_refused(path, finished):
+    search, whole = finished
+    records = [json.loads(line) for line in whole]
+    records[5]["params"] = records[2]["params"]
+    rewrite(path, records)
+    assert "Line 6 of the" in (message := refusal(path, path.read_bytes(), search))
+    assert "an earlier line has other params of candidate 1, fold 1" in message
 
 
 # --- fingerprints -----------------------------------------------------------

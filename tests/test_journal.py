@@ -2,10 +2,13 @@
 
 import errno
 import json
+import multiprocessing
 import os
 import pickle
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -40,7 +43,9 @@ def test_a_new_file_holds_the_header_before_anything_is_appended(path):
         assert journal.is_new
         assert not journal.is_torn
         assert journal.entries == []
-        assert json.loads(path.read_text()) == {"format": KIND, **HEADER}
+        line = json.loads(path.read_text())
+        assert len(line.pop("check")) == 16
+        assert line == {"format": KIND, **HEADER}
         assert journal.header == {"format": KIND, **HEADER}
 
 
@@ -62,7 +67,9 @@ def test_each_line_stands_for_itself_and_is_on_the_disk_at_once(path):
             lines = path.read_bytes().split(b"\n")
             assert lines[-1] == b""
             assert len(lines) == n + 2
-            assert json.loads(lines[n]) == entry
+            line = json.loads(lines[n])
+            assert len(line.pop("check")) == 16
+            assert line == entry
 
 
 def test_a_line_is_synced_before_append_returns(path, monkeypatch):
@@ -223,6 +230,100 @@ signal.pause()
             read(path)
         holder.kill()
     assert read(path).entries == [ENTRIES[1]]
+
+
+def forked():
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(60.0)
+        os._exit(0)
+    return pid
+
+
+def forked_by_multiprocessing():
+    context = multiprocessing.get_context("fork")
+    child = context.Process(target=time.sleep, args=(60.0,), daemon=True)
+    child.start()
+    return child.pid
+
+
+def started_with_all_files():
+    command = [sys.executable, "-c", "import time; time.sleep(60.0)"]
+    return os.posix_spawn(sys.executable, command, os.environ)
+
+
+STRANGERS = (forked, forked_by_multiprocessing, started_with_all_files)
+needs_fork = pytest.mark.skipif(
+    not hasattr(os, "fork"),
+    reason="only POSIX hands files on to processes without being asked",
+)
+
+
+@needs_fork
+@ways
+@pytest.mark.filterwarnings("ignore:.*fork")
+@pytest.mark.parametrize("start", STRANGERS)
+def test_a_process_that_outlives_the_journal_does_not_lock_it(
+    path, monkeypatch, way, start
+):
+    no_flock(monkeypatch, way)
+    with Journal(path, KIND, HEADER) as journal:
+        stranger = start()
+        with pytest.raises(RuntimeError, match="in use by another search"):
+            read(path)
+        journal.append(ENTRIES[1])
+    try:
+        assert read(path).entries == [ENTRIES[1]]
+    finally:
+        os.kill(stranger, signal.SIGKILL)
+        os.waitpid(stranger, 0)
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_a_process_that_outlives_a_killed_holder_does_not_lock_its_journal(path):
+    script = f"""
+import os, runpy, signal, time
+Journal = runpy.run_path({_journal.__file__!r})["Journal"]
+journal = Journal({os.fspath(path)!r}, {KIND!r}, {HEADER!r})
+if not (stranger := os.fork()):
+    time.sleep(60.0)
+    os._exit(0)
+print(stranger, flush=True)
+signal.pause()
+"""
+    holder = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    with holder:
+        stranger = int(holder.stdout.readline())
+        holder.kill()
+        holder.wait()
+        try:
+            assert read(path).entries == []
+        finally:
+            os.kill(stranger, signal.SIGKILL)
+
+
+@needs_fork
+@ways
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_a_forked_process_can_neither_write_nor_unlock(path, monkeypatch, way):
+    no_flock(monkeypatch, way)
+    with Journal(path, KIND, HEADER) as journal:
+        content = path.read_bytes()
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                journal.append(ENTRIES[0])
+            except OSError:
+                journal.close()
+                code = 0
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert path.read_bytes() == content
+        with pytest.raises(RuntimeError, match="in use by another search"):
+            read(path)
 
 
 def test_a_lock_file_left_behind_is_named(path, monkeypatch):

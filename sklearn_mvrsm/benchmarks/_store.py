@@ -7,10 +7,10 @@ file can be added to, and a machine that stops while writing leaves the runs bef
 import csv
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,22 +73,39 @@ def read_runs(path: Path) -> list[Run]:
         reader = csv.DictReader(file)
         if tuple(reader.fieldnames or ()) != COLUMNS:
             raise ValueError(f"{path} has columns {reader.fieldnames}, not {COLUMNS}")
-        rows: dict[Task, list[tuple[float, float]]] = {}
+        rows: dict[Task, list[tuple[float, ...]]] = {}
         budgets: dict[Task, int] = {}
         for line, row in enumerate(reader, start=2):
-            if None in row.values():
-                raise ValueError(f"{path}, line {line}: the row is not whole")
-            task = Task(row["problem"], row["variant"], row["method"], int(row["seed"]))
-            block = rows.setdefault(task, [])
-            if int(row["index"]) != len(block):
-                raise ValueError(f"{path}, line {line}: a second run of {task}")
-            block.append((float(row["value"]), float(row["own_seconds"])))
-            budgets[task] = int(row["budget"])
+            try:
+                _add(row, rows, budgets)
+            except ValueError as error:
+                raise ValueError(f"{path}, line {line}: {error}") from error
     runs = []
     for task, block in rows.items():
-        values, own_seconds = np.array(block).T
+        values, _, own_seconds = np.array(block).T
         runs.append(Run(task, values, own_seconds, budgets[task]))
     return runs
+
+
+def _add(
+    row: Mapping[str, Any],
+    rows: dict[Task, list[tuple[float, ...]]],
+    budgets: dict[Task, int],
+) -> None:
+    """Add an evaluation to those of its run, or raise ValueError."""
+    if None in row.values() or None in row:
+        raise ValueError("the row is not whole")
+    task = Task(row["problem"], row["variant"], row["method"], int(row["seed"]))
+    block = rows.setdefault(task, [])
+    if int(row["index"]) != len(block):
+        raise ValueError(f"a second run of {task}")
+    if budgets.setdefault(task, int(row["budget"])) != int(row["budget"]):
+        raise ValueError(f"'budget' must be {budgets[task]}, got {row['budget']}")
+    value, best, own_seconds = (float(row[name]) for name in COLUMNS[-3:])
+    least = np.fmin(value, block[-1][1]) if block else value
+    if not np.array_equal(least, best, equal_nan=True):
+        raise ValueError(f"'best' must be the least value so far, {least}, got {best}")
+    block.append((value, best, own_seconds))
 
 
 def read_all(paths: Iterable[Path]) -> list[Run]:
