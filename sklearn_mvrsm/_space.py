@@ -1,5 +1,6 @@
 """The space of a search: named parameters on one side, points of a box on the other."""
 
+import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -259,7 +260,9 @@ class SearchSpace(ConfigSpaceMethods):
         ValueError
             If they are not the codes of a configuration.
         """
-        try:
+        with contextlib.suppress(
+            ArithmeticError, AttributeError, LookupError, TypeError
+        ):
             declared = self._layout.declared[int(codes.get(_ALTERNATIVE, 0))]
             params = {
                 name: declared[name].from_code(code)
@@ -268,14 +271,6 @@ class SearchSpace(ConfigSpaceMethods):
             }
             if self.to_codes(params) == codes:
                 return params
-        except (
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            TypeError,
-            ValueError,
-        ) as error:
-            raise ValueError(f"no configuration has the codes {codes!r}") from error
         raise ValueError(f"no configuration has the codes {codes!r}")
 
     # What the optimiser asks about points
