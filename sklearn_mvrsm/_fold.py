@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from sklearn_mvrsm._outcomes import OutOfMemory, describe
+from sklearn_mvrsm._outcomes import OutOfMemory, describe, shortened
 from sklearn_mvrsm._sklearn_compat import MultimetricScorer, fit_and_score
 
 
@@ -178,12 +178,12 @@ class _CarefulScorer:
         if isinstance(score, numbers.Real):
             return float(score)
         if isinstance(self._scorer, MultimetricScorer) and _is_traceback(score):
-            self.errors.append(score)  # of a scorer that failed among others
+            self.errors.append(shortened(score))  # of a scorer that failed among others
             return None
         raise MisuseError(
             ValueError(
-                f"scoring must return a number, got {score!r} ({type(score)}) instead. "
-                f"(scorer={name})"
+                f"scoring must return a number, got {shortened(repr(score))} "
+                f"({type(score)}) instead. (scorer={name})"
             )
         )
 

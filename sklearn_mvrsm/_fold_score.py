@@ -13,6 +13,7 @@ from sklearn_mvrsm._outcomes import (
     Raised,
     Returned,
     TimedOut,
+    shortened,
 )
 
 ENDING_STATUSES = frozenset({"timeout", "out_of_memory", "crashed"})
@@ -93,7 +94,7 @@ def fold_score(event: Event, *, keep_exception: bool) -> FoldScore:
                 fit_time=report.fit_time,
                 score_time=report.score_time,
                 n_test_samples=report.n_test_samples,
-                error="\n".join(report.errors),
+                error=shortened("\n".join(report.errors)),
                 multimetric=report.multimetric,
                 stop=report.stop,
                 **common,
@@ -179,7 +180,8 @@ def from_record(record: Mapping[str, Any], n_splits: int) -> FoldScore:
         raise ValueError(f"these parts are missing or unknown: {sorted(odd)}")
     for name, (rule, holds) in _RULES.items():
         if not holds(record[name]):
-            raise ValueError(f"{name!r} must be {rule}, got {record[name]!r}")
+            found = shortened(repr(record[name]))
+            raise ValueError(f"{name!r} must be {rule}, got {found}")
     if record["fold"] >= n_splits:
         raise ValueError(f"'fold' must be < {n_splits}, got {record['fold']}")
     if record["status"] == "ok" and not record["test_scores"]:

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
+LONGEST_TEXT = 10_000
+"""Characters of a message or traceback that are kept."""
+
 _PACKAGE = __name__.partition(".")[0]
 _MEMORY_PHRASES = (
     "bad_alloc",
@@ -104,13 +107,23 @@ def attempt(
         return describe(error)
 
 
+def shortened(text: str) -> str:
+    """Return a text of at most `LONGEST_TEXT` characters, the middle left out."""
+    if len(text) <= LONGEST_TEXT:
+        return text
+    half = LONGEST_TEXT // 2 - 30
+    n = len(text) - 2 * half
+    return f"{text[:half]} [... {n} characters left out ...] {text[-half:]}"
+
+
 def describe(error: BaseException) -> Raised | OutOfMemory:
     """Turn an exception into an outcome.
 
     Parameters
     ----------
     error : BaseException
-        The text of its traceback begins behind this package's own frames.
+        The text of its traceback begins behind this package's own frames. Long texts
+        are shortened: they are kept, sent and written once a fit.
 
     Returns
     -------
@@ -122,14 +135,14 @@ def describe(error: BaseException) -> Raised | OutOfMemory:
     frames = error.__traceback__
     while frames is not None and frames.tb_next is not None and _is_ours(frames):
         frames = frames.tb_next
-    text = "".join(traceback.format_exception(type(error), error, frames))
+    text = shortened("".join(traceback.format_exception(type(error), error, frames)))
     cause: BaseException | None = error
     while cause is not None:
         words = _text(cause).lower()
         if isinstance(cause, MemoryError) or any(p in words for p in _MEMORY_PHRASES):
-            return OutOfMemory(f"{type(error).__name__}: {message}", text)
+            return OutOfMemory(shortened(f"{type(error).__name__}: {message}"), text)
         cause = cause.__cause__
-    return Raised(type(error).__name__, message, text, error)
+    return Raised(type(error).__name__, shortened(message), text, error)
 
 
 def memory_limit_problem() -> str:

@@ -25,6 +25,7 @@ from sklearn_mvrsm._outcomes import (
     Raised,
     Returned,
     attempt,
+    shortened,
 )
 from sklearn_mvrsm._outpost import Mission, Report, run_at_outpost
 from sklearn_mvrsm._pool import ReportingPool
@@ -210,7 +211,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
                 return  # said before
             task.ticket = None
             if not isinstance(result, Report | Lost):
-                result = Lost(TypeError(f"the cluster returned {result!r}"))
+                result = Lost(TypeError(f"the cluster returned {type(result)}"))
             if _is_well(result):
                 self._sent.discard(task)
                 self._fill()
@@ -311,7 +312,8 @@ def _reason(result: Report | Lost) -> tuple[str, BaseException | None]:
     """Say why there is no outcome."""
     if isinstance(result, Lost):
         error = result.error
-        return f"the fit was lost: {type(error).__name__}: {error}", error
+        text = shortened(str(error))
+        return f"the fit was lost: {type(error).__name__}: {text}", error
     return f"the connection with {result.place} broke", None
 
 

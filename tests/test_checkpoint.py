@@ -505,6 +505,25 @@ def test_folds_that_are_drawn_anew_are_refused_with_a_hint(path):
 # --- the file ---------------------------------------------------------------
 
 
+class Wordy(Bowl):
+    """Fails with a message of ten million characters."""
+
+    def fit(self, X, y):
+        raise ValueError("x" * 10_000_000)
+
+
+@quiet
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_long_messages_are_cut(path, n_jobs):
+    search = make(path, n_iter=1, n_jobs=n_jobs).set_params(estimator=Wordy())
+    with pytest.raises(ValueError, match="All the 3 fits failed") as info:
+        search.fit(X, y)
+    assert "characters left out" in str(info.value)
+    assert len(str(info.value)) < 15_000
+    assert max(len(text) for text in search.cv_results_["split0_error"]) <= 10_000
+    assert path.stat().st_size < 50_000
+
+
 def test_a_path_in_use_is_refused(path):
     inner = []
 

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,6 +13,8 @@ from sklearn.metrics import accuracy_score, check_scoring, get_scorer, make_scor
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from sklearn_mvrsm._fold import FitJob, MisuseError, run_fold
+from sklearn_mvrsm._fold_score import fold_score
+from sklearn_mvrsm._outcomes import LONGEST_TEXT, Event, Returned, attempt
 
 X, Y = load_iris(return_X_y=True)
 SPLITS = list(StratifiedKFold(3).split(X, Y))
@@ -170,6 +174,30 @@ def test_one_scorer_that_fails_leaves_the_others_their_scores():
     assert report.multimetric
     (error,) = report.errors
     assert "ZeroDivisionError: broken metric" in error
+
+
+def wordy_metric(y, prediction):
+    raise ZeroDivisionError("x" * 1_000_000)
+
+
+@pytest.mark.parametrize(
+    "scoring",
+    [
+        make_scorer(wordy_metric),
+        {f"metric {k}": make_scorer(wordy_metric) for k in range(3)},
+        lambda estimator, X, y: "x" * 1_000_000,
+    ],
+)
+def test_long_texts_of_scorers_are_cut_where_they_come_up(scoring):
+    scorer = check_scoring(Constant(), scoring, raise_exc=False)
+    outcome = attempt(run_fold, (job(Constant(), scorer=scorer), {}, 0))
+    if isinstance(outcome, Returned):
+        assert {len(text) > 9_900 for text in outcome.value.errors} == {True}
+    assert len(pickle.dumps(outcome)) < 50_000
+    score = fold_score(Event((0, 0), outcome, 0, 0.0, 1.0), keep_exception=True)
+    assert score.status == "error"
+    assert "characters left out" in score.error
+    assert 9_900 < len(score.error) <= LONGEST_TEXT
 
 
 def test_want_of_memory_in_a_scorer_is_not_hidden():

@@ -1,3 +1,4 @@
+import re
 import sys
 
 import numpy as np
@@ -5,12 +6,14 @@ import pytest
 from estimators import UnreadableError
 
 from sklearn_mvrsm._outcomes import (
+    LONGEST_TEXT,
     OutOfMemory,
     Raised,
     Returned,
     attempt,
     memory_limit_problem,
     memory_limited,
+    shortened,
 )
 
 linux_only = pytest.mark.skipif(
@@ -69,6 +72,25 @@ def test_want_of_memory_is_recognised(error):
     wrapped = attempt(raise_from, (ValueError("the fit failed"), error))
     assert isinstance(wrapped, OutOfMemory)
     assert str(error) in wrapped.traceback
+
+
+@pytest.mark.parametrize("kind", [ValueError, MemoryError])
+def test_long_texts_lose_their_middle(kind):
+    error = kind("begin" + "x" * 1_000_000 + "end")
+    error.add_note("a note" + "y" * 1_000_000)
+    outcome = attempt(raise_, (error,))
+    whole = f"MemoryError: {error}" if kind is MemoryError else str(error)
+    left, n_cut, right = re.fullmatch(
+        r"(.*) \[\.\.\. (\d+) characters left out \.\.\.\] (.*)", outcome.message
+    ).groups()
+    assert whole.startswith(left)
+    assert whole.endswith(right)
+    assert len(left) + int(n_cut) + len(right) == len(whole)
+    assert 9_900 < len(outcome.message) <= LONGEST_TEXT
+    assert 9_900 < len(outcome.traceback) <= LONGEST_TEXT
+    assert f"{kind.__name__}: beginxxx" in outcome.traceback
+    assert outcome.traceback.endswith("yyy\n")
+    assert shortened("x" * LONGEST_TEXT) == "x" * LONGEST_TEXT
 
 
 @linux_only
