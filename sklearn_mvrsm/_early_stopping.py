@@ -9,28 +9,41 @@ import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.utils import check_random_state, get_tags, indexable
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array, check_random_state, get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_mvrsm._holdout import IndexArray, of_each_class, of_whole_groups
 from sklearn_mvrsm._sklearn_compat import (
     available_if,
     check_method_params,
     num_samples,
+    requested_metadata,
     safe_split,
 )
 
 __all__ = ["EarlyStopping"]
 
-IndexArray = npt.NDArray[np.intp]
+# Arguments with a value for each sample, and their names for samples held out.
+_OF_SAMPLES = {
+    "sample_weight": ("sample_weight_eval_set", "eval_sample_weight"),
+    "base_margin": ("base_margin_eval_set",),
+    "init_score": ("eval_init_score",),
+    "baseline": (),
+}
 
-# What libraries call the weights of the samples that are held out.
-_WEIGHTS = ("sample_weight_eval_set", "eval_sample_weight")
+# Arguments of a booster's fit that are set here.
+_WATCHING = {"eval_set", "eval_X", "eval_y", "early_stopping_rounds"}.union(
+    *_OF_SAMPLES.values()
+)
+
+# Other names of early_stopping_rounds. CatBoost refuses two, LightGBM prefers these.
+_PATIENCE = ("od_wait", "early_stopping_round", "early_stopping", "n_iter_no_change")
 
 # How many rounds count, and what to add: XGBoost counts from 0; CatBoost; LightGBM.
 _ROUNDS = {"best_iteration": 1, "tree_count_": 0, "n_iter_": 0}
@@ -51,7 +64,9 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
 
     For the scikit-learn classes of XGBoost, LightGBM and CatBoost. Their ``fit`` is
     given the samples that were held out; their own ``early_stopping_rounds`` is set.
-    Everything else, also the metric that is watched, is the booster's.
+    Everything else, also the metric that is watched, is the booster's. What it has once
+    it is fitted (``feature_importances_``, ``coef_``, ``get_booster``) can be reached
+    here, too, so that ``RFE`` and ``SelectFromModel`` can use it.
 
     Parameters
     ----------
@@ -61,9 +76,11 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         Rounds without an improvement after which boosting stops.
     validation_fraction : float, default=0.1
         The share of the samples that is held out, between 0 and 1. A classifier has
-        the same share of each class held out, as nearly as can be.
+        the same share of each class held out, as nearly as can be. With ``groups``,
+        whole groups are.
     shuffle : bool, default=True
-        False: the last samples are held out, for samples in the order of time.
+        False: the last samples are held out, for samples in the order of time, or the
+        groups that end last.
     random_state : int, RandomState instance or None, default=None
         Which samples are held out. An int: the same ones whenever it is fitted on the
         same samples, so that a search can be repeated.
@@ -116,7 +133,17 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    # under metadata routing, groups come without being asked for, as to splitters
+    __metadata_request__fit: ClassVar = {"groups": True}
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        **fit_params: Any,
+    ) -> Self:
         """Fit the booster on what is not held out, watched by what is.
 
         Parameters
@@ -126,8 +153,13 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         y : array-like of shape (n_samples,)
             The target.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples. Those that are held out keep theirs, where the
-            booster has weights for them (CatBoost has none).
+            Weights of the samples. Those that are held out keep theirs.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of samples, of which none is held out in part. Not for the booster.
+        **fit_params : dict
+            More for the booster's ``fit``, as ``cat_features`` or ``eval_metric``.
+            Values for each sample (``base_margin``, ``init_score``, ``baseline``) are
+            split as the samples are.
 
         Returns
         -------
@@ -137,33 +169,37 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         Raises
         ------
         ValueError
-            If an argument or the target is no good; if there are too few samples to
-            hold out any.
+            If an argument or the target is no good; if there are too few samples or
+            groups to hold out any.
         TypeError
-            If the booster's ``fit`` takes no samples to watch.
+            If the booster's ``fit`` takes no samples to watch, or is given others.
         """
         known = inspect.signature(self.estimator.fit).parameters
-        self._check(known, y)
+        self._check(known, y, fit_params)
         X, y = (np.asarray(each) if isinstance(each, list) else each for each in (X, y))
-        X, y = indexable(X, y)
-        booster = clone(self.estimator).set_params(
-            early_stopping_rounds=self.n_iter_no_change
+        X, y, groups = indexable(X, y, groups)
+        booster = clone(self.estimator)
+        own = booster.get_params()
+        patience = [name for name in _PATIENCE if own.get(name) is not None]
+        booster.set_params(
+            **{(*patience, "early_stopping_rounds")[0]: self.n_iter_no_change}
         )
-        train, held = self._split(y)
+        train, held = self._split(y, groups)
         X_train, y_train = safe_split(booster, X, y, train)
         X_held, y_held = safe_split(booster, X, y, held, train)
-        arguments = _watching(known, X_held, y_held)
         if sample_weight is not None:
-            weights = check_method_params(X, {"w": sample_weight}, train)["w"]
-            arguments["sample_weight"] = weights
-            weights = check_method_params(X, {"w": sample_weight}, held)["w"]
-            arguments |= {name: [weights] for name in _WEIGHTS if name in known}
+            fit_params = {**fit_params, "sample_weight": sample_weight}
+        of_held = check_method_params(X, fit_params, held)
+        arguments = _watching(known, booster, X_held, y_held, of_held)
+        arguments |= check_method_params(X, fit_params, train)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The argument 'eval_set' is deprecated")
             self.estimator_ = booster.fit(X_train, y_train, **arguments)
         return self
 
-    def _check(self, known: Mapping[str, inspect.Parameter], y: Any) -> None:
+    def _check(
+        self, known: Mapping[str, inspect.Parameter], y: Any, fit_params: dict[str, Any]
+    ) -> None:
         """Refuse what cannot be fitted."""
         rounds, share = self.n_iter_no_change, self.validation_fraction
         if not isinstance(rounds, Integral) or rounds < 1:
@@ -178,6 +214,11 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
                 "EarlyStopping needs; scikit-learn's boosters hold out samples by "
                 "themselves, with early_stopping=True or n_iter_no_change"
             )
+        for name in sorted(_WATCHING & set(fit_params)):
+            raise TypeError(
+                f"{name!r} must not be given to the fit of EarlyStopping, which sets "
+                f"it itself, got {fit_params[name]!r}"
+            )
         if y is None:
             raise ValueError(
                 "EarlyStopping requires y to be passed, but the target y is None"
@@ -185,33 +226,42 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         if is_classifier(self.estimator):
             check_classification_targets(y)
 
-    def _split(self, y: Any) -> tuple[IndexArray, IndexArray]:
+    def _split(self, y: Any, groups: Any) -> tuple[IndexArray, IndexArray]:
         """Choose the samples to fit on, and those to hold out."""
         n_samples = num_samples(y)
-        order = np.arange(n_samples)
-        if self.shuffle:
-            order = check_random_state(self.random_state).permutation(n_samples)
+        rng = check_random_state(self.random_state)
         n_held = max(1, round(self.validation_fraction * n_samples))
+        by_class = self.shuffle and is_classifier(self.estimator)
         held = np.zeros(n_samples, dtype=np.bool_)
-        if n_samples > 0:
-            if self.shuffle and is_classifier(self.estimator):
-                order = _of_each_class(np.asarray(y), order, n_held)
+        if groups is not None and n_samples > 0:
+            groups = check_array(groups, ensure_2d=False, dtype=None)
+            labels = np.asarray(y) if by_class and np.ndim(y) == 1 else held
+            held = of_whole_groups(
+                labels, groups, rng if self.shuffle else None, n_held
+            )
+        elif n_samples > 0:
+            order = rng.permutation(n_samples) if self.shuffle else np.arange(n_samples)
+            if by_class:
+                order = of_each_class(np.asarray(y), order, n_held)
             held[order[-n_held:]] = True
         if held.all() or not held.any():
+            kind = "samples" if groups is None else "groups (two with each class)"
             raise ValueError(
                 f"EarlyStopping holds out a share of {self.validation_fraction} of the "
-                f"samples, and needs more of them than it got: n_samples={n_samples}"
+                f"samples, and needs more {kind} than it got: n_samples={n_samples}"
             )
         return np.flatnonzero(~held), np.flatnonzero(held)
 
     @available_if(_has("predict"))
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, **params: Any) -> Any:
         """Predict with the rounds up to the best one.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The data.
+        **params : dict
+            More for the booster.
 
         Returns
         -------
@@ -219,16 +269,18 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
             As of the booster.
         """
         check_is_fitted(self)
-        return self.estimator_.predict(X)
+        return self.estimator_.predict(X, **params)
 
     @available_if(_has("predict_proba"))
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, **params: Any) -> Any:
         """Predict probabilities of classes with the rounds up to the best one.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The data.
+        **params : dict
+            More for the booster.
 
         Returns
         -------
@@ -236,7 +288,19 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
             As of the booster.
         """
         check_is_fitted(self)
-        return self.estimator_.predict_proba(X)
+        return self.estimator_.predict_proba(X, **params)
+
+    @available_if(_has("predict_log_proba"))
+    def predict_log_proba(self, X: Any, **params: Any) -> Any:
+        """Predict logarithms of probabilities, as `predict_proba` does."""
+        check_is_fitted(self)
+        return self.estimator_.predict_log_proba(X, **params)
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, X: Any, **params: Any) -> Any:
+        """Predict raw scores with the rounds up to the best one."""
+        check_is_fitted(self)
+        return self.estimator_.decision_function(X, **params)
 
     @available_if(_has("score"))
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -260,28 +324,35 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(self.estimator_.score(X, y, **weights))
 
-    @property
-    def n_iter_(self) -> int:
-        """Rounds up to the best one."""
-        for name, add in _ROUNDS.items():
-            if hasattr(self.estimator_, name):
-                return int(getattr(self.estimator_, name)) + add
-        raise AttributeError(f"{self.estimator_} does not say where it was stopped")
+    def __getattr__(self, name: str) -> Any:
+        """Return what the fitted booster has under a public name."""
+        if name.startswith("_") or name in ("estimator", "estimator_"):
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        booster = vars(self).get("estimator_")
+        if booster is None:
+            if name in ("n_iter_", "classes_") or hasattr(type(self.estimator), name):
+                raise NotFittedError(f"{self} has no {name!r} before it is fitted")
+        elif name == "n_iter_":
+            return _rounds(booster)
+        elif name.endswith("_") or hasattr(type(booster), name):  # no parameters
+            return getattr(booster, name)
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
-    @property
-    def classes_(self) -> Any:
-        """Classes of a classifier."""
-        return self.estimator_.classes_
+    def get_metadata_routing(self) -> Any:
+        """Request what the booster does, where nothing else is requested of this.
 
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features."""
-        return int(self.estimator_.n_features_in_)
-
-    @property
-    def feature_names_in_(self) -> Any:
-        """Names of features, where the data have any."""
-        return self.estimator_.feature_names_in_
+        Returns
+        -------
+        MetadataRequest
+            As of any estimator that is given metadata.
+        """
+        requests = super().get_metadata_routing()
+        for method, of_booster in requested_metadata(self.estimator).items():
+            own = getattr(requests, method)
+            for param, alias in of_booster.items():
+                if own.requests.get(param) is None:
+                    own.add_request(param=param, alias=alias)
+        return requests
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags of the booster."""
@@ -295,7 +366,21 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         return tags
 
 
-def _watching(known: Mapping[str, inspect.Parameter], X: Any, y: Any) -> dict[str, Any]:
+def _rounds(booster: Any) -> int:
+    """Return the number of rounds up to the best one."""
+    for name, add in _ROUNDS.items():
+        if hasattr(booster, name):
+            return int(getattr(booster, name)) + add
+    raise AttributeError(f"{booster} does not say where it was stopped")
+
+
+def _watching(
+    known: Mapping[str, inspect.Parameter],
+    booster: Any,
+    X: Any,
+    y: Any,
+    of_held: Mapping[str, Any],
+) -> dict[str, Any]:
     """Return the arguments of a booster's fit that give it samples to watch."""
     # LightGBM 4.7 prefers eval_X and eval_y, but takes labels there for numbers
     arguments: dict[str, Any] = {"eval_X": X, "eval_y": y}
@@ -303,27 +388,24 @@ def _watching(known: Mapping[str, inspect.Parameter], X: Any, y: Any) -> dict[st
         arguments = {"eval_set": [(X, y)]}
     if "verbose" in known and known["verbose"].default is True:
         arguments["verbose"] = False  # XGBoost prints a line for each round
+    given = {name for name in _OF_SAMPLES if of_held.get(name) is not None}
+    for name in given:
+        others = [other for other in _OF_SAMPLES[name] if other in known]
+        arguments |= {other: [of_held[name]] for other in others}
+    if given and "baseline" in known:  # CatBoost
+        arguments["eval_set"] = _pool(booster, X, y, of_held)
     return arguments
 
 
-def _of_each_class(y: Any, order: IndexArray, n_held: int) -> IndexArray:
-    """Choose samples of every class in proportion, but never all of a class.
+def _pool(booster: Any, X: Any, y: Any, of_held: Mapping[str, Any]) -> Any:
+    """Return samples with weights in the form that CatBoost has for them."""
+    from catboost import Pool
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Labels.
-    order : ndarray of shape (n_samples,)
-        A permutation, which decides within a class.
-    n_held : int
-        How many to choose; one less for each class that would be used up.
-    """
-    y = y.astype(str) if y.ndim > 1 else y  # old numpy compares no rows of objects
-    _, kinds = np.unique(y, axis=0 if y.ndim > 1 else None, return_inverse=True)
-    kinds = kinds.reshape(-1)
-    by_class = order[np.argsort(kinds[order], kind="stable")]
-    steps = np.arange(len(y) + 1) * n_held // len(y)  # grows at n_held places, evenly
-    chosen = by_class[np.diff(steps) > 0]
-    left = np.bincount(kinds) - np.bincount(kinds[chosen], minlength=kinds.max() + 1)
-    present, first = np.unique(kinds[chosen], return_index=True)
-    return np.delete(chosen, first[left[present] == 0])
+    own = booster.get_params() | of_held
+    names = ("baseline", "cat_features", "text_features", "embedding_features")
+    return Pool(
+        X,
+        y,
+        weight=of_held.get("sample_weight"),
+        **{name: own[name] for name in names if own.get(name) is not None},
+    )

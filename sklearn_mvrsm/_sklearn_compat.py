@@ -27,6 +27,7 @@ from sklearn.metrics._scorer import _MultimetricScorer as MultimetricScorer
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.utils import metaestimators
+from sklearn.utils._metadata_requests import SIMPLE_METHODS
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split as safe_split
 from sklearn.utils.validation import _check_method_params as check_method_params
@@ -71,6 +72,7 @@ __all__ = [
     "num_samples",
     "one_worker_executor",
     "register_folder",
+    "requested_metadata",
     "root_callback_context",
     "routed_params",
     "safe_split",
@@ -158,6 +160,32 @@ def check_refit(search: Any, metrics: Collection[str]) -> None:
 def select_best_index(search: Any, metric: str, results: Mapping[str, Any]) -> Any:
     """Return the row of the winner, by ``refit`` and by the ranks of a metric."""
     return search._select_best_index(search.refit, metric, results)
+
+
+def requested_metadata(estimator: Any) -> dict[str, dict[str, Any]]:
+    """Return what ``set_fit_request`` and its like have requested of an estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Without requests of its own where nothing was set.
+
+    Returns
+    -------
+    dict of str to dict
+        For each method, the names of its metadata: True, False or an alias.
+    """
+    requests = getattr(estimator, "_metadata_request", None)
+    if requests is None:
+        return {}
+    return {
+        method: {
+            name: alias
+            for name, alias in getattr(requests, method).requests.items()
+            if alias is not None
+        }
+        for method in SIMPLE_METHODS
+    }
 
 
 def root_callback_context(search: Any, max_subtasks: int) -> Any:

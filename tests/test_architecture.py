@@ -107,7 +107,7 @@ LAYERS = {
         "_search",
     ),
     "selection": ("_refit_rules", "_refit_folds", "selection"),
-    "boosting": ("_early_stopping", "boosting"),
+    "boosting": ("_holdout", "_early_stopping", "boosting"),
     "public": ("__init__",),
 }
 

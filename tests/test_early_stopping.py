@@ -1,5 +1,6 @@
 """Boosters that are stopped by samples held out of those they are given."""
 
+import pickle
 import warnings
 from operator import attrgetter
 
@@ -17,7 +18,9 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
 )
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.metrics import log_loss
+from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -25,7 +28,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from xgboost import XGBClassifier, XGBRegressor
 
 from sklearn_mvrsm import Integer, MVRSMSearchCV, Real, spaces
-from sklearn_mvrsm._early_stopping import _of_each_class
+from sklearn_mvrsm._holdout import of_each_class
 from sklearn_mvrsm.boosting import EarlyStopping
 
 X, y = load_breast_cancer(return_X_y=True)
@@ -47,9 +50,21 @@ class Watching:
         super().__init__()
         self.early_stopping_rounds = early_stopping_rounds
 
-    def fit(self, X, y, sample_weight=None, eval_set=None, eval_sample_weight=None):
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        eval_set=None,
+        eval_sample_weight=None,
+        init_score=None,
+        eval_init_score=None,
+        cat_features=None,
+    ):
         self.eval_set_ = eval_set
         self.eval_sample_weight_ = eval_sample_weight
+        self.init_scores_ = init_score, eval_init_score
+        self.cat_features_ = cat_features
         self.seen_ = X, y, sample_weight
         return super().fit(X, y, sample_weight)
 
@@ -120,7 +135,7 @@ def test_each_combination_of_several_outputs_gives_its_share():
     ((held, _),) = model.fit(data, (both != "a").astype(int)).estimator_.eval_set_
     assert len(held) == 80
     order = np.random.default_rng(0).permutation(400)
-    chosen = _of_each_class(both, order, 80)
+    chosen = of_each_class(both, order, 80)
     assert np.bincount(kinds[chosen]).tolist() == [8, 16, 24, 32]
 
 
@@ -151,7 +166,7 @@ def test_the_only_sample_of_a_class_is_fitted():
 def test_a_class_is_held_out_but_for_one_where_its_share_is_all(share, n_common):
     kinds = np.repeat([0, 1], [27, 3])
     order = np.random.default_rng(0).permutation(30)
-    chosen = _of_each_class(kinds, order, round(share * 30))
+    chosen = of_each_class(kinds, order, round(share * 30))
     assert len(set(chosen)) == len(chosen)
     assert np.bincount(kinds[chosen]).tolist() == [n_common, 2]
 
@@ -192,6 +207,120 @@ def test_weights_stay_with_their_samples():
     X_seen, _, seen = model.estimator_.seen_
     assert np.array_equal(X_held[:, 0], held)
     assert np.array_equal(X_seen[:, 0], seen)
+
+
+def test_what_else_the_booster_is_given_is_passed_on_or_split():
+    scores = np.arange(len(y)) + 1.0
+    data = np.column_stack([scores, X])
+    model = make_pipeline(EarlyStopping(WatchingClassifier(), random_state=0))
+    model.fit(
+        data, y, earlystopping__init_score=scores, earlystopping__cat_features=[0, 2]
+    )
+    booster = model[-1].estimator_
+    assert booster.cat_features_ == [0, 2]
+    seen, (held,) = booster.init_scores_
+    assert np.array_equal(booster.seen_[0][:, 0], seen)
+    assert np.array_equal(booster.eval_set_[0][0][:, 0], held)
+    assert booster.eval_sample_weight_ is None
+
+
+@pytest.mark.parametrize("name", ["eval_set", "eval_sample_weight"])
+def test_what_is_to_be_watched_cannot_be_given(name):
+    with pytest.raises(TypeError, match=f"'{name}' must not be given .* got 3"):
+        EarlyStopping(WatchingClassifier()).fit(X, y, **{name: 3})
+
+
+def test_combinations_of_several_outputs_that_occur_once_may_be_held_out():
+    both = np.arange(32)[:, None] >> np.arange(5) & 1
+    model = EarlyStopping(WatchingClassifier(), validation_fraction=0.25)
+    ((held, _),) = model.fit(np.ones((32, 1)), both).estimator_.eval_set_
+    assert len(held) == 8
+
+
+# --- groups ---------------------------------------------------------------------
+
+GROUPS = np.repeat(np.arange(60), 5)  # of one class each, a third of them is rare
+GROUPED = np.column_stack([GROUPS, np.random.default_rng(0).normal(size=(300, 2))])
+LABELS = np.array(["rare", "common", "common"])[GROUPS % 3]
+
+
+def fitted_and_held(model):
+    ((X_held, _),) = model.estimator_.eval_set_
+    return [np.unique(each[:, 0]) for each in (model.estimator_.seen_[0], X_held)]
+
+
+@pytest.mark.parametrize(
+    "groups", [GROUPS, [f"patient {k}" for k in GROUPS], pd.Series(GROUPS)]
+)
+@pytest.mark.parametrize("booster", [WatchingClassifier(), WatchingRegressor()])
+def test_groups_are_held_out_as_a_whole(booster, groups):
+    model = EarlyStopping(booster, validation_fraction=0.2, random_state=0)
+    target = LABELS if is_classifier(booster) else np.arange(300.0)
+    fitted, held = fitted_and_held(model.fit(GROUPED, target, groups=groups))
+    assert np.array_equal(np.sort(np.append(fitted, held)), np.arange(60))
+    assert len(held) == 12
+    if is_classifier(booster):
+        assert np.bincount(held.astype(int) % 3 > 0).tolist() == [4, 8]
+    again = clone(model).fit(GROUPED, target, groups=groups)
+    other = clone(model).set_params(random_state=1).fit(GROUPED, target, groups=groups)
+    assert np.array_equal(held, fitted_and_held(again)[1])
+    assert not np.array_equal(held, fitted_and_held(other)[1])
+
+
+def test_in_the_order_of_time_the_groups_that_end_last_are_held_out():
+    model = EarlyStopping(WatchingClassifier(), shuffle=False)
+    _, held = fitted_and_held(model.fit(GROUPED, LABELS, groups=GROUPS))
+    assert held.tolist() == list(range(54, 60))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "held"), [([50, 30, 20], [2]), ([30, 31, 32], [0]), ([99, 1], [1])]
+)
+def test_of_large_groups_the_nearest_in_size_is_held_out(sizes, held):
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    model = EarlyStopping(WatchingRegressor())
+    data = groups.reshape(-1, 1)
+    assert fitted_and_held(model.fit(data, groups, groups=groups))[1].tolist() == held
+
+
+def test_a_class_of_one_group_is_fitted():
+    labels = np.where(GROUPS == 7, "one group", LABELS)
+    for seed in range(20):
+        model = EarlyStopping(
+            WatchingClassifier(), validation_fraction=0.7, random_state=seed
+        ).fit(GROUPED, labels, groups=GROUPS)
+        assert len(model.classes_) == 3
+
+
+@pytest.mark.parametrize("groups", [np.zeros(300), LABELS == "rare"])
+def test_too_few_groups_are_refused(groups):
+    with pytest.raises(ValueError, match=r"needs more groups \(two with each class\)"):
+        EarlyStopping(WatchingClassifier()).fit(GROUPED, LABELS, groups=groups)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        EarlyStopping(WatchingClassifier()).fit(GROUPED, LABELS, groups=groups[1:])
+
+
+def whole(model, X, y):
+    fitted, held = fitted_and_held(model["boost"])
+    return float(len(fitted) + len(held) == len(np.union1d(fitted, held)))
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_a_search_gives_each_fold_its_groups(routing):
+    boost = EarlyStopping(WatchingClassifier(), random_state=0)
+    search = MVRSMSearchCV(
+        Pipeline([("scale", "passthrough"), ("boost", boost)]),
+        {"boost__validation_fraction": [0.1, 0.3]},
+        scoring=whole,
+        n_iter=2,
+        cv=GroupKFold(3),
+        random_state=0,
+    )
+    more = {} if routing else {"boost__groups": GROUPS}
+    with config_context(enable_metadata_routing=routing):
+        search.fit(GROUPED, LABELS, groups=GROUPS, **more)
+    for k in range(3):
+        assert search.cv_results_[f"split{k}_test_score"].tolist() == [1.0, 1.0]
 
 
 def test_earlier_steps_have_transformed_what_is_held_out():
@@ -248,6 +377,20 @@ def test_catboost_is_stopped_too(tmp_path):
     model = EarlyStopping(booster, n_iter_no_change=5, random_state=0)
     model.fit(X, y, sample_weight=np.ones(len(y)))
     assert model.n_iter_ == model.estimator_.tree_count_ < 300
+    assert len(list(model.staged_predict(X))) == model.n_iter_
+    weights = np.where(np.arange(len(y)) % 3, 1e-3, 1.0)
+    held_out = [
+        EarlyStopping(clone(booster).set_params(**patience), random_state=0)
+        .fit(X, y, sample_weight=each)
+        .evals_result_["validation"]["Logloss"][0]
+        for patience in ({"od_wait": 7}, {"early_stopping_rounds": 7})
+        for each in (weights, 2.0 * weights, None)
+    ]
+    assert held_out[0] == held_out[1] != held_out[2]
+    assert held_out[:3] == held_out[3:]
+    kinds = pd.DataFrame({"x": X[:, 0], "kind": np.where(y == 1, "a", "b")})
+    model.fit(kinds, y, cat_features=["kind"], sample_weight=weights)
+    assert model.score(kinds, y) == 1.0
 
 
 @boosters
@@ -263,6 +406,20 @@ def test_weights_decide_where_boosting_stops(booster):
     weighted = EarlyStopping(booster, random_state=0).fit(X, y, sample_weight=weights)
     assert not np.array_equal(plain.predict_proba(X), weighted.predict_proba(X))
     assert weighted.score(X, y, sample_weight=weights) != weighted.score(X, y)
+
+
+@pytest.mark.parametrize("name", ["early_stopping_round", "n_iter_no_change"])
+def test_patience_under_another_name_is_replaced(name):
+    booster = LGBMClassifier(**LGBM, **{name: 1})
+    model = EarlyStopping(booster, n_iter_no_change=30, random_state=0).fit(X, y)
+    (curve,) = model.evals_result_["valid_0"].values()
+    assert len(curve) == model.n_iter_ + 30
+
+
+def test_a_metric_may_be_chosen_at_fit():
+    model = EarlyStopping(LGBMClassifier(**LGBM), random_state=0)
+    model.fit(X, y, eval_metric="auc")
+    assert set(model.evals_result_["valid_0"]) == {"auc", "binary_logloss"}
 
 
 def test_labels_of_text_stay_text():
@@ -291,6 +448,60 @@ def test_other_warnings_of_the_booster_are_shown():
 
 
 # --- the contract ---------------------------------------------------------------
+
+
+@boosters
+@pytest.mark.parametrize("selector", [RFE, SelectFromModel])
+def test_features_are_selected_by_what_the_booster_says(booster, selector):
+    model = EarlyStopping(booster, random_state=0)
+    importances = clone(model).fit(X, y).feature_importances_
+    if selector is RFE:
+        chosen = RFE(model, n_features_to_select=29).fit(X, y).support_
+        assert not chosen[np.flatnonzero(importances == importances.min())].all()
+    else:
+        chosen = SelectFromModel(model).fit(X, y).get_support()
+        assert np.array_equal(chosen, importances >= importances.mean())
+
+
+def test_what_the_fitted_booster_has_can_be_reached():
+    model = EarlyStopping(XGBClassifier(**XGB), random_state=0)
+    for name in ("feature_importances_", "get_booster", "best_iteration"):
+        assert not hasattr(model, name)
+        with pytest.raises(NotFittedError, match=f"'{name}' before it is fitted"):
+            attrgetter(name)(model)
+    model.fit(X, y)
+    booster = model.estimator_
+    assert np.array_equal(model.feature_importances_, booster.feature_importances_)
+    assert model.get_booster() is booster.get_booster()
+    assert model.best_iteration == booster.best_iteration == model.n_iter_ - 1
+    assert np.array_equal(model.apply(X), booster.apply(X))
+    raw = model.predict(X, output_margin=True)
+    assert np.array_equal(raw, booster.predict(X, output_margin=True))
+    for name in ("coef_", "n_estimators", "_Booster", "nothing"):
+        assert not hasattr(model, name)
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.feature_importances_, booster.feature_importances_)
+
+
+class Sure(WatchingClassifier):
+    """Knows more than probabilities."""
+
+    def decision_function(self, X):
+        return self.predict_proba(X)[:, 1] - 0.5
+
+
+def test_other_predictions_are_there_where_the_booster_has_them():
+    model = EarlyStopping(Sure(), random_state=0)
+    for name in ("decision_function", "predict_log_proba"):
+        assert hasattr(model, name)
+        with pytest.raises(NotFittedError):
+            getattr(model, name)(X)
+        assert not hasattr(EarlyStopping(XGBRegressor()), name)
+    model.fit(X, y)
+    assert np.array_equal(model.decision_function(X) > 0, model.predict(X) == 1)
+    with np.errstate(divide="ignore"):
+        logs = np.log(model.predict_proba(X))
+        assert np.array_equal(model.predict_log_proba(X), logs)
 
 
 def test_it_is_what_its_booster_is():
@@ -366,6 +577,21 @@ def test_weights_are_routed_where_they_are_asked_for():
         pipeline.fit(X, y, sample_weight=weights)
     (held,) = pipeline["boost"].estimator_.eval_sample_weight_
     assert set(held) < set(weights)
+
+
+def test_what_is_requested_of_the_booster_is_passed_on():
+    with config_context(enable_metadata_routing=True):
+        booster = LGBMClassifier(**LGBM).set_fit_request(
+            sample_weight="w", init_score=True
+        )
+        pipeline = make_pipeline(EarlyStopping(booster, random_state=0))
+        alone = EarlyStopping(booster, random_state=0)
+        start, weights = np.linspace(-1, 1, len(y)), np.arange(len(y)) + 1.0
+        pipeline.fit(X, y, w=weights, init_score=start)
+        alone.fit(X, y, sample_weight=weights, init_score=start)
+    assert np.array_equal(pipeline.predict_proba(X), alone.predict_proba(X))
+    plain = clone(alone).fit(X, y)
+    assert not np.array_equal(alone.predict_proba(X), plain.predict_proba(X))
 
 
 # --- in a pipeline, in a search, in workers -------------------------------------
