@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
+from sklearn_mvrsm._failures import describe_failures
 from sklearn_mvrsm._judge import Judge
 from sklearn_mvrsm._results import (
     Candidate,
     any_score,
-    describe_failures,
+    count_non_finite,
     format_results,
-    non_finite_means,
 )
 from sklearn_mvrsm._sklearn_compat import named_scorers, select_best_index
 
@@ -36,13 +36,12 @@ def keep_results(
     """
     if not candidates:
         return
-    is_number = not isinstance(search.error_score, str)
     search.multimetric_ = judge.multimetric
     search.scorer_ = named_scorers(scorer) or scorer
     search.cv_results_ = format_results(
         candidates,
         judge.names,
-        error_score=float(search.error_score) if is_number else np.nan,
+        error_score=_error_score(search),
         return_train_score=search.return_train_score,
     )
     if not any_score(candidates) or (judge.multimetric and not search.refit):
@@ -76,14 +75,24 @@ def report(search: Any, candidates: Sequence[Candidate]) -> None:
             f"No candidate was finished within timeout={search.timeout} seconds; a "
             f"candidate is {search.n_splits_} fits."
         )
-    failures = describe_failures(candidates, search.error_score)
+    failures = describe_failures(candidates, _error_score(search))
     if not any_score(candidates):
         raise ValueError(failures)
     if failures:
         warnings.warn(failures, FitFailedWarning, stacklevel=5)
-    for part, means in non_finite_means(search.cv_results_).items():
+    for part, counts in count_non_finite(search.cv_results_).items():
+        counted = ", ".join(
+            f"{count} of {len(candidates)} means of {metric!r}"
+            for metric, count in counts.items()
+        )
         warnings.warn(
-            f"One or more of the {part} scores are non-finite: {means}",
+            f"One or more of the {part} scores are non-finite: {counted}.",
             UserWarning,
             stacklevel=5,
         )
+
+
+def _error_score(search: Any) -> float:
+    """Return what stands for the score of a fit that failed."""
+    is_number = not isinstance(search.error_score, str)
+    return float(search.error_score) if is_number else np.nan

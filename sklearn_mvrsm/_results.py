@@ -10,7 +10,6 @@ Notation: n candidates (rows), K folds; a status is one of ``ok``, ``error``,
 """
 
 import numbers
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -24,8 +23,6 @@ BoolArray = npt.NDArray[np.bool_]
 
 ENDING_STATUSES = frozenset({"timeout", "out_of_memory", "crashed"})
 """Statuses of a fold after which the other folds of its candidate are skipped."""
-
-_MAX_ERRORS_SHOWN = 5
 
 
 class ScoredFold(Protocol):
@@ -188,8 +185,8 @@ def rank_scores(means: FloatArray, failed: BoolArray) -> npt.NDArray[np.int32]:
     return ranks
 
 
-def non_finite_means(results: Mapping[str, Any]) -> dict[str, FloatArray]:
-    """Mean scores of the sets ("test", "train") that have a non-finite one.
+def count_non_finite(results: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """Count the candidates whose mean score is not finite.
 
     Parameters
     ----------
@@ -198,8 +195,8 @@ def non_finite_means(results: Mapping[str, Any]) -> dict[str, FloatArray]:
 
     Returns
     -------
-    dict of str to array of shape (n,)
-        For each such set the first column of means with a non-finite entry, where
+    dict of str to dict of str to int
+        By set ("test", "train") and metric, without those where all means are finite;
         candidates that were given up are not counted.
     """
     given_up = np.zeros(len(results["params"]), dtype=np.bool_)
@@ -207,80 +204,20 @@ def non_finite_means(results: Mapping[str, Any]) -> dict[str, FloatArray]:
         if name.startswith("split") and name.endswith("_status"):
             given_up |= column == "skipped"
     given_up &= results["status"] == "ok"
-    found: dict[str, FloatArray] = {}
+    found: dict[str, dict[str, int]] = {}
     for name, column in results.items():
         for part in ("test", "train"):
-            if (
-                name.startswith(f"mean_{part}_")
-                and not np.isfinite(column[~given_up]).all()
-            ):
-                found.setdefault(part, column)
+            if name.startswith(f"mean_{part}_"):
+                count = int((~np.isfinite(column) & ~given_up).sum())
+                if count:
+                    metric = name.removeprefix(f"mean_{part}_")
+                    found.setdefault(part, {})[metric] = count
     return found
 
 
 def any_score(candidates: Sequence[Candidate]) -> bool:
     """Whether at least one fit gave a score."""
     return any(fold.test_scores for c in candidates for fold in c.folds)
-
-
-def describe_failures(candidates: Sequence[Candidate], error_score: object) -> str:
-    """Say how many fits failed, of which kind and why; empty where none did.
-
-    Parameters
-    ----------
-    candidates : sequence of Candidate
-        The evaluated candidates.
-    error_score : object
-        What stands for their scores.
-
-    Returns
-    -------
-    str
-        The wording is that of ``GridSearchCV``, followed by counts by kind.
-    """
-    statuses = Counter(fold.status for c in candidates for fold in c.folds)
-    statuses.pop("skipped", None)
-    skipped = sum(
-        fold.status == "skipped"
-        for c in candidates
-        if c.status in ENDING_STATUSES
-        for fold in c.folds
-    )
-    n_fits = statuses.total()
-    n_failed = n_fits - statuses.pop("ok", 0)
-    if n_failed == 0:
-        return ""
-    kinds = ", ".join(f"{n} {status}" for status, n in statuses.most_common())
-    if skipped:
-        kinds += f" ({skipped} more fits of these candidates were skipped)"
-    details = (
-        f"By kind: {kinds}.\n\nBelow are more details about the failures:\n"
-        f"{_error_summary(candidates)}"
-    )
-    if not any_score(candidates):
-        return (
-            f"\nAll the {n_failed} fits failed.\n"
-            "It is very likely that your model is misconfigured.\n"
-            "You can try to debug the error by setting error_score='raise'.\n" + details
-        )
-    return (
-        f"\n{n_failed} fits failed out of a total of {n_fits}.\n"
-        "The score on these train-test partitions for these parameters will be set to "
-        f"{error_score}.\nIf these failures are not expected, you can try to debug "
-        "them by setting error_score='raise'.\n" + details
-    )
-
-
-def _error_summary(candidates: Sequence[Candidate]) -> str:
-    errors = Counter(fold.error for c in candidates for fold in c.folds if fold.error)
-    line = "-" * 80 + "\n"
-    shown = [
-        f"{line}{n} fits failed with the following error:\n{error}"
-        for error, n in errors.most_common(_MAX_ERRORS_SHOWN)
-    ]
-    if len(errors) > _MAX_ERRORS_SHOWN:
-        shown.append(f"{line}and {len(errors) - _MAX_ERRORS_SHOWN} other errors.")
-    return "\n".join(shown)
 
 
 def _store_scores(

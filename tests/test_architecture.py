@@ -87,7 +87,7 @@ LAYERS = {
         "_remote",
         "_evaluation",
     ),
-    "results": ("_results", "_racing"),
+    "results": ("_results", "_failures", "_racing"),
     "journal": ("_journal",),
     "search": (
         "_folds",

@@ -8,7 +8,6 @@ from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
 from sklearn.datasets import make_classification
 from sklearn.ensemble import BaggingClassifier
-from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -18,9 +17,8 @@ from sklearn.svm import SVC
 from sklearn_mvrsm._results import (
     Candidate,
     any_score,
-    describe_failures,
+    count_non_finite,
     format_results,
-    non_finite_means,
     param_columns,
     rank_scores,
 )
@@ -322,25 +320,21 @@ def test_training_scores_have_columns_only_on_request():
     assert "rank_train_score" not in results
 
 
-def test_non_finite_means_are_reported_once_a_set():
+def test_non_finite_means_are_counted_by_set():
     clean = table([ok(0.5), ok(0.6)], return_train_score=True)
-    assert non_finite_means(clean) == {}
+    assert count_non_finite(clean) == {}
     dirty = table(
         [ok(nan, train=1.0), ok(0.6, train=1.0)],
         [ok(0.5, train=np.inf), ok(0.6, train=1.0)],
         return_train_score=True,
     )
-    found = non_finite_means(dirty)
-    assert list(found) == ["test", "train"]
-    assert_array_equal(found["test"], [nan, 0.55])
-    assert_array_equal(found["train"], [1.0, np.inf])
+    assert count_non_finite(dirty) == {"test": {"score": 1}, "train": {"score": 1}}
 
 
-def test_several_metrics_count_as_one_set():
-    fold = Fold("ok", {"a": nan, "b": np.inf}, {})
-    found = non_finite_means(table([fold], metrics=("a", "b")))
-    assert list(found) == ["test"]
-    assert_array_equal(found["test"], [nan])
+def test_non_finite_means_are_counted_by_metric():
+    fold, half = Fold("ok", {"a": nan, "b": np.inf}, {}), Fold("ok", {"a": nan, "b": 1})
+    found = count_non_finite(table([fold], [half], metrics=("a", "b")))
+    assert found == {"test": {"a": 2, "b": 1}}
 
 
 def test_candidates_that_were_given_up_are_no_reason_to_warn():
@@ -349,67 +343,15 @@ def test_candidates_that_were_given_up_are_no_reason_to_warn():
     assert np.isnan(results["mean_test_score"][0])
     assert results["status"].tolist() == ["ok", "ok"]
     assert results["rank_test_score"].tolist() == [2, 1]
-    assert non_finite_means(results) == {}
+    assert count_non_finite(results) == {}
     dirty = table(given_up, [ok(np.inf)] * 2)
-    assert list(non_finite_means(dirty)) == ["test"]
-
-
-def test_folds_of_candidates_that_were_given_up_are_no_failures():
-    candidates = [
-        Candidate({}, (ok(0.5), SKIPPED, SKIPPED)),
-        Candidate({}, (ended("timeout"), SKIPPED, SKIPPED)),
-    ]
-    assert "1 timeout (2 more fits" in describe_failures(candidates, nan)
-    assert describe_failures(candidates[:1], nan) == ""
+    assert count_non_finite(dirty) == {"test": {"score": 1}}
 
 
 def test_success_of_one_fit_is_a_success():
     assert any_score([Candidate({}, (error(), ok(1.0)))])
     assert any_score([Candidate({}, (error(a=1.0),))])
     assert not any_score([Candidate({}, (error(), ended("timeout"), SKIPPED))])
-
-
-def test_no_failure_needs_no_words():
-    assert describe_failures([Candidate({}, (ok(1.0), SKIPPED))], nan) == ""
-
-
-def test_failures_are_counted_by_kind_with_their_reasons():
-    candidates = [
-        Candidate({}, (error("no such kernel"), ok(1.0), error("no such kernel"))),
-        Candidate({}, (ended("timeout"), SKIPPED, SKIPPED)),
-    ]
-    text = describe_failures(candidates, -1.0)
-    assert "3 fits failed out of a total of 4." in text
-    assert "will be set to -1.0" in text
-    assert "By kind: 2 error, 1 timeout (2 more fits" in text
-    assert "2 fits failed with the following error:\nno such kernel" in text
-    assert "timeout at 2 s" in text
-
-
-def test_words_for_failures_follow_grid_search():
-    X, y = np.zeros((6, 1)), [0, 1] * 3
-    grid = GridSearchCV(
-        Moody(), {"fails": [True, False]}, cv=3, refit=False, error_score=0.0
-    )
-    with pytest.warns(FitFailedWarning) as caught:
-        grid.fit(X, y)
-    theirs = str(caught[0].message)
-    ours = describe_failures(
-        [Candidate({}, (error(),) * 3), Candidate({}, (ok(1.0),) * 3)], 0.0
-    )
-    assert ours.split("By kind")[0].split() == theirs.split("Below")[0].split()
-    with pytest.raises(ValueError, match="All the 3 fits failed") as info:
-        grid.set_params(param_grid={"fails": [True]}).fit(X, y)
-    ours = describe_failures([Candidate({}, (error(),) * 3)], nan)
-    theirs = str(info.value)
-    assert ours.split("By kind")[0].split() == theirs.split("Below")[0].split()
-
-
-def test_a_hundred_reasons_are_not_all_told():
-    candidates = [Candidate({}, (error(f"reason {i}"), ok(1.0))) for i in range(100)]
-    text = describe_failures(candidates, nan)
-    assert text.count("1 fits failed with the following error") == 5
-    assert "and 95 other errors." in text
 
 
 def test_means_equal_those_of_cross_validation():
