@@ -108,7 +108,7 @@ class TaskTree:
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         self._search = search
         self._hook_kwargs = {"estimator": search, "X": X, "y": y, "metadata": metadata}
-        has_refit = search.refit is not False
+        has_refit = bool(search.refit)
         self._root = root_callback_context(search, max_subtasks=1 + has_refit)
         self._search_context: Any = None
         self._n_splits = 0

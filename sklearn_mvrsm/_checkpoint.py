@@ -12,7 +12,7 @@ as far as that goes, with a warning, and goes on from there.
 import contextlib
 import platform
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -27,6 +27,7 @@ from sklearn_mvrsm._fingerprint import (
 from sklearn_mvrsm._fold import FitJob
 from sklearn_mvrsm._fold_score import FoldScore, from_record, to_record
 from sklearn_mvrsm._journal import Journal, Record, differences
+from sklearn_mvrsm._optimizer import MVRSMOptimizer, enqueue_first
 from sklearn_mvrsm._proposals import Plan, make_optimizer
 from sklearn_mvrsm._sklearn_compat import num_samples
 from sklearn_mvrsm._space import SearchSpace
@@ -42,7 +43,6 @@ _DECISIVE = (
     "method",
     "n_pending",
     "n_initial_points",
-    "initial_points",
     "return_train_score",
     "fit_timeout",
     "fit_memory_limit",
@@ -53,16 +53,18 @@ _MOST_SHOWN = 10  # differences named in a refusal
 
 @contextlib.contextmanager
 def open_checkpoint(
-    search: Any, job: FitJob, plan: Plan
+    arguments: Any, space: SearchSpace, job: FitJob, plan: Plan
 ) -> "Iterator[Checkpoint | None]":
     """Open the checkpoint of a search; None if it has none.
 
     Parameters
     ----------
-    search : MVRSMSearchCV
-        Its arguments are checked, ``space_`` is set, and nothing has been fitted.
+    arguments : object
+        Those of the search, checked; numbers are Python's.
+    space : SearchSpace
+        What is searched.
     job : FitJob
-        What is to be fitted.
+        What is to be fitted; nothing of it has been.
     plan : Plan
         Of this search, if it turns out to be the first on this checkpoint.
 
@@ -80,15 +82,15 @@ def open_checkpoint(
         If it is of another search, naming what differs, or of something else; if one
         of its lines is damaged, naming the line.
     """
-    if search.checkpoint is None:
+    if arguments.checkpoint is None:
         yield None
         return
     header = {
-        "search": _fingerprint(search, job),
+        "search": _fingerprint(arguments, space, job),
         "plan": asdict(plan),
         "versions": _versions(),
     }
-    with Journal(search.checkpoint, KIND, header) as journal:
+    with Journal(arguments.checkpoint, KIND, header) as journal:
         if journal.is_torn:
             warnings.warn(
                 f"The last line of the checkpoint {journal.path!r} breaks off or is "
@@ -97,12 +99,12 @@ def open_checkpoint(
                 stacklevel=5,
             )
         if not journal.is_new:
-            _match(search, journal, header)
+            _match(arguments, journal, header)
         keep_errors = not job.raise_errors
-        checkpoint = Checkpoint(journal, search.space_, keep_errors=keep_errors)
+        checkpoint = Checkpoint(journal, space, keep_errors=keep_errors)
         if not journal.is_new:
             # This also tells before the first fit whether there is room on the disk.
-            journal.append({"resumed": {"n_iter": search.n_iter, **_versions()}})
+            journal.append({"resumed": {"n_iter": arguments.n_iter, **_versions()}})
         yield checkpoint
 
 
@@ -216,12 +218,15 @@ class ReplayedOptimizer:
     search : MVRSMSearchCV
         Its ``optimizer_`` is asked and told, and replaced by one that has been told
         the same if it does not propose what the journal has.
+    arguments : object
+        Those of the search; numbers are Python's.
     checkpoint : Checkpoint
         What the search has found before.
     """
 
-    def __init__(self, search: Any, checkpoint: Checkpoint) -> None:
+    def __init__(self, search: Any, arguments: Any, checkpoint: Checkpoint) -> None:
         self._search = search
+        self._arguments = arguments
         self._checkpoint = checkpoint
         self._asked: list[dict[str, Any]] = []
         self._told: list[tuple[Mapping[str, Any], float]] = []
@@ -255,7 +260,10 @@ class ReplayedOptimizer:
             stacklevel=9,
         )
         optimizer = make_optimizer(
-            self._search, self._search.space_, self._checkpoint.plan, initial_points=()
+            self._arguments,
+            self._search.space_,
+            self._checkpoint.plan,
+            initial_points=(),
         )
         for params in [*self._asked, self._checkpoint.params(k)]:
             optimizer.enqueue(params)
@@ -266,10 +274,10 @@ class ReplayedOptimizer:
         return latest
 
 
-def _fingerprint(search: Any, job: FitJob) -> Record:
+def _fingerprint(arguments: Any, space: SearchSpace, job: FitJob) -> Record:
     """Describe all that decides about the results of a search."""
     return {
-        "space": _describe_space(search.space_),
+        "space": _describe_space(space),
         "data": {
             "X": digest_content(job.X),
             "y": digest_content(job.y),
@@ -282,13 +290,14 @@ def _fingerprint(search: Any, job: FitJob) -> Record:
         },
         "scoring": {
             "metrics": describe_scorer(job.scorer),
-            "guided by": search.refit if isinstance(search.refit, str) else "the first",
+            "guided by": arguments.refit
+            if isinstance(arguments.refit, str)
+            else "the first",
         },
         "estimator": describe_estimator(job.estimator),
         "arguments": {
-            name: describe(getattr(search, name))
-            for name in _DECISIVE
-            if hasattr(search, name)
+            **{name: describe(getattr(arguments, name)) for name in _DECISIVE},
+            "initial_points": _codes(space, arguments.initial_points or ()),
         },
     }
 
@@ -304,6 +313,12 @@ def _describe_space(space: SearchSpace) -> Record:
             name += " of a later alternative"
         described[name] = {"place": place, **coordinate}
     return described | fingerprint
+
+
+def _codes(space: SearchSpace, points: Sequence[Mapping[str, Any]]) -> list[Record]:
+    """Return initial points, which are checked, as what they name in the space."""
+    enqueue_first(MVRSMOptimizer(space, n_initial_points=0), points, len(points))
+    return [space.to_codes(point) for point in points]
 
 
 def _describe_metadata(params: Mapping[str, Any]) -> Record:
@@ -330,11 +345,11 @@ def _named(fold: FoldScore) -> str:
     return f"candidate {fold.candidate}, fold {fold.fold}"
 
 
-def _match(search: Any, journal: Journal, header: Record) -> None:
+def _match(arguments: Any, journal: Journal, header: Record) -> None:
     """Refuse a journal of another search."""
     found = list(differences(journal.header.get("search"), header["search"]))
     seeds = [_plan_of(journal).random_state, header["plan"]["random_state"]]
-    if search.random_state is not None and seeds[0] != seeds[1]:
+    if arguments.random_state is not None and seeds[0] != seeds[1]:
         found.append(f"random_state: it gives the seed {seeds[1]}, not {seeds[0]}")
     if not found:
         return

@@ -69,21 +69,21 @@ def check_target(search: Any, y: Any) -> None:
         )
 
 
-def check_memory_limit(search: Any) -> None:
+def check_memory_limit(arguments: Any) -> None:
     """Refuse a memory limit where fits run on this machine and nothing enforces it.
 
     Parameters
     ----------
-    search : MVRSMSearchCV
-        It has ``fit_memory_limit``.
+    arguments : object
+        Those of the search, ``fit_memory_limit`` and ``n_jobs`` among them.
 
     Raises
     ------
     ValueError
         If there is a limit, and the platform has none.
     """
-    limit = search.fit_memory_limit
-    if limit is None or (search.n_jobs != 1 and not is_local_backend(_backend())):
+    limit = arguments.fit_memory_limit
+    if limit is None or (arguments.n_jobs != 1 and not is_local_backend(_backend())):
         return
     if problem := memory_limit_problem():
         raise ValueError(
@@ -96,21 +96,23 @@ def _backend() -> Any:
     return backend
 
 
-def warn_of_idle_slots(search: Any, n_slots: int) -> None:
+def warn_of_idle_slots(arguments: Any, n_splits: int, n_slots: int) -> None:
     """Warn where more fits could run at a time than there ever are.
 
     Parameters
     ----------
-    search : MVRSMSearchCV
-        It has ``n_jobs``, ``n_pending`` and ``n_splits_``.
+    arguments : object
+        Those of the search, ``n_jobs`` and ``n_pending`` among them.
+    n_splits : int
+        Number of folds.
     n_slots : int
         Fits that could run at a time.
     """
-    n_busy = search.n_pending * search.n_splits_
+    n_busy = arguments.n_pending * n_splits
     if n_slots > n_busy:
         warnings.warn(
-            f"n_jobs={search.n_jobs} allows {n_slots} fits at a time, but "
-            f"n_pending={search.n_pending} candidates of {search.n_splits_} folds need "
+            f"n_jobs={arguments.n_jobs} allows {n_slots} fits at a time, but "
+            f"n_pending={arguments.n_pending} candidates of {n_splits} folds need "
             f"only {n_busy}: the others stay idle. A larger 'n_pending' uses them, "
             "at the price of proposals made from fewer results.",
             UserWarning,

@@ -11,6 +11,7 @@ from sklearn_mvrsm._optimizer import (
     SpaceExhaustedError,
     enqueue_first,
 )
+from sklearn_mvrsm._values import plain
 
 __all__ = ["minimize"]
 
@@ -70,6 +71,7 @@ def minimize(
     >>> result.x["kind"], bool(result.fun < 0.01)
     ('bowl', True)
     """
+    n_iter = plain(n_iter)
     if n_iter < 1:
         raise ValueError(f"'n_iter' must be >= 1, got {n_iter}")
     optimizer = MVRSMOptimizer(

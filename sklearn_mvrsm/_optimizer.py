@@ -15,6 +15,7 @@ from sklearn_mvrsm._history import History
 from sklearn_mvrsm._mvrsm import MvrsmMethod
 from sklearn_mvrsm._paper import PaperMethod
 from sklearn_mvrsm._space import SearchSpace
+from sklearn_mvrsm._values import plain
 
 __all__ = ["MVRSMOptimizer", "SpaceExhaustedError", "Trial", "enqueue_first"]
 
@@ -122,6 +123,7 @@ class MVRSMOptimizer:
     ) -> None:
         if method not in METHODS:
             raise ValueError(f"'method' must be one of {METHODS}, got {method!r}")
+        n_initial_points, n_iter = plain(n_initial_points), plain(n_iter)
         if n_initial_points is not None and n_initial_points < 0:
             raise ValueError(
                 f"'n_initial_points' must be >= 0 or None, got {n_initial_points}"

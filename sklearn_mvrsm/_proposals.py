@@ -31,24 +31,24 @@ class Plan:
     n_iter: int
 
 
-def make_plan(search: Any) -> Plan:
+def make_plan(arguments: Any) -> Plan:
     """Make the plan of a search; a seed is drawn from its ``random_state``.
 
     Parameters
     ----------
-    search : MVRSMSearchCV
-        It has ``n_iter``, ``n_initial_points`` and ``random_state``.
+    arguments : object
+        Those of the search: ``n_iter``, ``n_initial_points``, ``random_state``.
     """
-    random_state = check_random_state(search.random_state)
+    random_state = check_random_state(arguments.random_state)
     return Plan(
         random_state=int(random_state.randint(np.iinfo(np.int32).max)),
-        n_initial_points=_clipped(search),
-        n_iter=int(search.n_iter),
+        n_initial_points=_clipped(arguments),
+        n_iter=arguments.n_iter,
     )
 
 
 def make_optimizer(
-    search: Any,
+    arguments: Any,
     space: SearchSpace,
     plan: Plan,
     initial_points: Sequence[Mapping[str, Any]] | None = None,
@@ -57,14 +57,14 @@ def make_optimizer(
 
     Parameters
     ----------
-    search : MVRSMSearchCV
-        It has ``method``, ``n_iter`` and ``initial_points``.
+    arguments : object
+        Those of the search: ``method``, ``n_iter``, ``initial_points``.
     space : SearchSpace
         What may be proposed.
     plan : Plan
         Of this search, or of the one that it goes on with.
     initial_points : sequence of mapping, optional
-        Instead of those of the search.
+        Instead of those of the arguments.
 
     Returns
     -------
@@ -78,25 +78,26 @@ def make_optimizer(
     """
     optimizer = MVRSMOptimizer(
         space,
-        method=search.method,
+        method=arguments.method,
         n_initial_points=plan.n_initial_points,
         random_state=plan.random_state,
         n_iter=plan.n_iter,
     )
-    points = search.initial_points if initial_points is None else initial_points
-    enqueue_first(optimizer, points or (), search.n_iter, stacklevel=5)
+    points = arguments.initial_points if initial_points is None else initial_points
+    enqueue_first(optimizer, points or (), arguments.n_iter, stacklevel=5)
     return optimizer
 
 
-def _clipped(search: Any) -> int | None:
+def _clipped(arguments: Any) -> int | None:
     """Return ``n_initial_points``, at most ``n_iter``."""
-    n_initial: int | None = search.n_initial_points
-    if n_initial is None or n_initial <= search.n_iter:
+    n_initial: int | None = arguments.n_initial_points
+    n_iter: int = arguments.n_iter
+    if n_initial is None or n_initial <= n_iter:
         return n_initial
     warnings.warn(
         f"'n_initial_points' must be at most 'n_iter', got {n_initial} with "
-        f"n_iter={search.n_iter}: all candidates will be random.",
+        f"n_iter={n_iter}: all candidates will be random.",
         UserWarning,
         stacklevel=5,
     )
-    return int(search.n_iter)
+    return n_iter

@@ -4,6 +4,7 @@ import numbers
 import os
 import time
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ from sklearn_mvrsm._sklearn_compat import (
     search_constraints,
 )
 from sklearn_mvrsm._space import SearchSpace
+from sklearn_mvrsm._values import plain
 
 _FITTED = (
     "best_estimator_",
@@ -306,10 +308,11 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
         """
         for name in _FITTED:
             self.__dict__.pop(name, None)
+        arguments = self._arguments()
         scorers = get_scorers(self)
         X, y = indexable(X, y)
         check_target(self, y)
-        check_memory_limit(self)
+        check_memory_limit(arguments)
         params = check_method_params(X, params=params)
         routed = routed_params(self, params)
         tree = TaskTree(self, X, y, params.get("sample_weight"))
@@ -321,18 +324,18 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
             scorer=scorers,
             fit_params=routed.estimator.fit,
             score_params=routed.scorer.score,
-            return_train_score=self.return_train_score,
+            return_train_score=arguments.return_train_score,
             raise_errors=self._raises,
         )
         self.space_ = SearchSpace.from_any(self.param_space)
         check_names(job.estimator, self.space_)
-        plan = make_plan(self)
-        level = 0.05 if self.racing is True else self.racing
-        judge = Judge(self, scorers, Race(level) if level else None)
-        with open_checkpoint(self, job, plan) as checkpoint:
+        plan = make_plan(arguments)
+        race = Race(arguments.racing) if arguments.racing else None
+        judge = Judge(self, scorers, race)
+        with open_checkpoint(arguments, self.space_, job, plan) as checkpoint:
             plan = plan if checkpoint is None else checkpoint.plan
-            self.optimizer_ = make_optimizer(self, self.space_, plan)
-            run_search(self, job, judge, tree, checkpoint)
+            self.optimizer_ = make_optimizer(arguments, self.space_, plan)
+            run_search(self, arguments, job, judge, tree, checkpoint)
         if self.refit:
             self._refit_best(job, tree)
         tree.end()
@@ -367,6 +370,21 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
                 "'scorer_' on 'best_estimator_'"
             )
         return float(super().score(X, y, **params))
+
+    def _arguments(self) -> SimpleNamespace:
+        """Return the arguments as they are used; those of the search stay unchanged.
+
+        Numbers are Python's, seconds are floats, bytes are ints, ``racing`` is a level.
+        """
+        arguments = SimpleNamespace(**{k: plain(v) for k, v in vars(self).items()})
+        for name in ("fit_timeout", "timeout"):
+            limit = getattr(arguments, name)
+            setattr(arguments, name, None if limit is None else float(limit))
+        limit = arguments.fit_memory_limit
+        arguments.fit_memory_limit = None if limit in (None, np.inf) else int(limit)
+        if arguments.racing is True:
+            arguments.racing = 0.05
+        return arguments
 
     @property
     def _raises(self) -> bool:

@@ -21,6 +21,7 @@ from sklearn_mvrsm._verbose import Printer
 
 def run_search(
     search: Any,
+    arguments: Any,
     job: FitJob,
     judge: Judge,
     tree: TaskTree,
@@ -31,8 +32,10 @@ def run_search(
     Parameters
     ----------
     search : MVRSMSearchCV
-        Its arguments are checked, ``space_``, ``optimizer_`` and ``n_splits_`` are set.
-        The results are set on it.
+        Its ``space_``, ``optimizer_`` and ``n_splits_`` are set. The results are set
+        on it.
+    arguments : object
+        Those of the search, checked; numbers are Python's.
     job : FitJob
         What is to be fitted.
     judge : Judge
@@ -49,22 +52,25 @@ def run_search(
     ValueError
         If not a single fit succeeded.
     """
-    deadline = None if search.timeout is None else time.monotonic() + search.timeout
-    n_candidates = int(min(search.n_iter, search.space_.cardinality))
+    limit = arguments.timeout
+    deadline = None if limit is None else time.monotonic() + limit
+    n_candidates = min(arguments.n_iter, search.space_.cardinality)
     log = FitLog(search.n_splits_)
-    printer = Printer(search.verbose, n_candidates, search.n_splits_)
+    printer = Printer(arguments.verbose, n_candidates, search.n_splits_)
     observers: list[Observer] = [tree, printer, log]
-    evaluator = _evaluator(search, job, checkpoint)
-    warn_of_idle_slots(search, evaluator.n_slots)
+    evaluator = _evaluator(arguments, job, checkpoint)
+    warn_of_idle_slots(arguments, search.n_splits_, evaluator.n_slots)
     with contextlib.ExitStack() as stack:
-        if search.progress:
+        if arguments.progress:
             sizes = (n_candidates, search.n_splits_, evaluator.n_slots)
             observers.append(stack.enter_context(ProgressBar(*sizes, judge)))
         loop = SearchLoop(
-            ReplayedOptimizer(search, checkpoint) if checkpoint else search.optimizer_,
-            n_iter=search.n_iter,
+            ReplayedOptimizer(search, arguments, checkpoint)
+            if checkpoint
+            else search.optimizer_,
+            n_iter=arguments.n_iter,
             n_splits=search.n_splits_,
-            n_pending=search.n_pending,
+            n_pending=arguments.n_pending,
             judge=judge,
             fold_tasks=tree.fold_tasks,
             observers=observers,
@@ -110,13 +116,12 @@ def _open(evaluator: Evaluator, interrupts: Interrupts) -> Iterator[None]:
                 stack.close()
 
 
-def _evaluator(search: Any, job: FitJob, checkpoint: Checkpoint | None) -> Evaluator:
-    limit = search.fit_memory_limit
+def _evaluator(arguments: Any, job: FitJob, checkpoint: Checkpoint | None) -> Evaluator:
     return Evaluator(
         job,
-        n_jobs=search.n_jobs,
-        timeout=search.fit_timeout,
-        memory_limit=None if limit is None else int(limit),
-        killable=search.timeout is not None,
+        n_jobs=arguments.n_jobs,
+        timeout=arguments.fit_timeout,
+        memory_limit=arguments.fit_memory_limit,
+        killable=arguments.timeout is not None,
         memory=checkpoint,
     )

@@ -1,10 +1,24 @@
 """Values of categories: when two are the same, and what can be said of one."""
 
+import numbers
 from typing import Any, TypeGuard
 
 import numpy as np
 
-__all__ = ["describe_value", "same_value"]
+__all__ = ["describe_value", "plain", "same_value"]
+
+
+def plain(value: Any) -> Any:
+    """Return a number of any library as Python's; anything else as it is.
+
+    Numbers of numpy have the precision of their type in all that is computed with
+    them: ``np.uint8(200) + 100`` is 44.
+    """
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return value
+    return int(value) if isinstance(value, numbers.Integral) else float(value)
 
 
 def same_value(a: object, b: object) -> bool:

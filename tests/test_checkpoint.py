@@ -492,6 +492,48 @@ def test_what_only_shows_or_follows_the_search_may_differ(path, options, capsys)
     assert Bowl.fits == 3 * ("n_iter" in options) + ("refit" in options)
 
 
+NUMBERS = {
+    "n_iter": (np.int8(4), 4),
+    "n_initial_points": (np.uint8(3), 3),
+    "n_pending": (np.uint8(2), 2),
+    "n_jobs": (np.int8(1), 1),
+    "random_state": (np.uint8(200), 200),
+    "fit_timeout": (np.float32(60.5), 60.5),
+    "seconds": (60, 60.0),
+    "fit_memory_limit": (np.float32(2**40), 2**40),
+    "timeout": (np.float32(600.5), 600.5),
+    "racing": (np.float32(0.25), 0.25),
+    "race": (np.True_, True),
+    "level": (True, 0.05),
+    "error_score": (np.float32(0.5), 0.5),
+    "return_train_score": (np.True_, True),
+    "refit": (np.False_, False),
+    "verbose": (np.int8(0), 0),
+    "cv": (np.uint8(3), 3),
+    "initial_points": (
+        [{"x": np.float32(0.5), "k": np.uint8(3), "scaler": None, "z": np.float64(1)}],
+        [{"x": 0.5, "k": 3, "scaler": None, "z": 1}],
+    ),
+}
+ALSO = {"seconds": "fit_timeout", "race": "racing", "level": "racing"}
+
+
+@quiet
+@pytest.mark.parametrize("case", NUMBERS)
+def test_numbers_of_numpy_are_those_of_python(path, case, monkeypatch):
+    clock = time.monotonic  # float32 has gaps of 128 s on a machine that is up so long
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + 2.0**30)
+    name = ALSO.get(case, case)
+    of_numpy, of_python = NUMBERS[case]
+    search = make(**{"n_iter": 4, "checkpoint": path, name: of_numpy}).fit(X, y)
+    assert search.get_params()[name] is of_numpy
+    assert (search.fit_log_["slot"] >= 0).all()
+    again = make(**{"n_iter": 4, "checkpoint": path, name: of_python}).fit(X, y)
+    assert set(again.fit_log_["slot"]) == {-1}
+    assert_same(search, again)
+    assert "timeout" not in search.cv_results_["status"]
+
+
 def test_folds_that_are_drawn_anew_are_refused_with_a_hint(path):
     cv = ShuffleSplit(3, random_state=None)
     search = MVRSMSearchCV(
