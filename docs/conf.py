@@ -1,8 +1,10 @@
 """How the documentation is built: ``sphinx-build -W -b html docs docs/_build``."""
 
+import inspect
 import os
+import re
 import sys
-from importlib.metadata import version as version_of
+from importlib import import_module
 from pathlib import Path
 
 for library in ("OMP", "OPENBLAS", "MKL"):
@@ -13,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 project = "sklearn-mvrsm"
 author = "The sklearn-mvrsm developers"
 copyright = author
-version = release = version_of("sklearn-mvrsm")
+version = release = import_module("sklearn_mvrsm").__version__
 
 extensions = [
     "_mathml",
@@ -99,3 +101,17 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "matplotlib_animations": False,
 }
+
+
+def without_links(app, what, name, obj, options, lines):
+    """Replace references to pages of scikit-learn, in what is inherited from there."""
+    origin = inspect.unwrap(getattr(obj, "fget", obj))
+    if getattr(origin, "__module__", "").startswith("sklearn."):
+        for k, line in enumerate(lines):
+            line = re.sub(r":(?:term|ref):`([^<`]*?)(?: <[^`]*>)?`", r"``\1``", line)
+            lines[k] = re.sub(r"(?<![`:])`([^`]+)`(?!`)", r"``\1``", line)
+
+
+def setup(app):
+    # before numpydoc
+    app.connect("autodoc-process-docstring", without_links, priority=400)

@@ -5,9 +5,20 @@ import doctest
 import importlib
 import inspect
 import re
+import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+
+import sklearn_mvrsm
+from sklearn_mvrsm import (
+    InfeasibleSpaceError,
+    MVRSMOptimizer,
+    Real,
+    SearchSpace,
+    spaces,
+)
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").rglob("*.rst"))
@@ -121,3 +132,47 @@ def test_readme_and_quick_start_are_the_same_search():
     lines = [line for line in code.splitlines() if line.strip()]
     assert len(lines) > 10
     assert [line for line in lines if line not in script] == []
+
+
+def test_readme_says_how_many_candidates_are_random():
+    ready_made = set(spaces.__all__) - {"any_of", "from_estimator"}
+    made = [MVRSMOptimizer(getattr(spaces, name)()) for name in sorted(ready_made)]
+    counts = [optimizer.n_initial_points for optimizer in made]
+    text = " ".join((ROOT / "README.md").read_text().split())
+    assert f"({min(counts)} to {max(counts)} in the ready-made spaces)" in text
+
+
+@pytest.mark.parametrize("name", ["MVRSMSearchCV", "EarlyStopping"])
+def test_pages_of_estimators_have_what_they_inherit(name):
+    template = ROOT / "docs" / "_templates" / "autosummary" / "class.rst"
+    branches = re.split(r"\{%- (?:el)?if", template.read_text())
+    (branch,) = [branch for branch in branches if f'"{name}"' in branch]
+    assert ":inherited-members:" in branch
+
+
+def test_the_version_is_that_of_the_distribution(monkeypatch):
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        declared = tomllib.load(file)["project"]["version"]
+
+    def version(name):
+        assert name == "sklearn-mvrsm"
+        return declared
+
+    monkeypatch.setattr(metadata, "version", version)
+    assert sklearn_mvrsm.__version__ == declared
+    with pytest.raises(AttributeError, match="no attribute 'no_such'"):
+        sklearn_mvrsm.no_such  # noqa: B018  it is looked up for its error
+
+
+def test_sources_that_are_not_installed_have_a_version_too(monkeypatch):
+    def version(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+    assert sklearn_mvrsm.__version__ == "0+unknown"
+
+
+def test_an_error_that_a_space_raises_can_be_caught_by_its_public_name():
+    nothing = SearchSpace({"C": Real(0.0, 1.0)}, constraints=[lambda params: False])
+    with pytest.raises(InfeasibleSpaceError):
+        nothing.sample(1, random_state=0)
