@@ -31,7 +31,7 @@ class FoldTask:
         The search, as the callbacks see it; None where there are no callbacks.
     stop : bool or None
         Whether a callback asks to stop at the end of the fold; None before that.
-    failure : Exception or None
+    failure : BaseException or None
         What a callback raised.
     """
 
@@ -39,7 +39,7 @@ class FoldTask:
         self.context = context
         self.caller = caller
         self.stop: bool | None = None
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
         self._has_begun = False
 
     def __enter__(self) -> Self:
@@ -79,7 +79,9 @@ class FoldTask:
     def _failures_noted(self) -> Iterator[None]:
         try:
             yield
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             self.failure = error
             raise
 

@@ -338,7 +338,9 @@ def _told_here(score: FoldScore, task: Any) -> FoldScore:
             return score
         with task:
             pass
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         return replace(
             score,
             status="error",
@@ -357,6 +359,7 @@ def _raise(score: FoldScore) -> None:
         error = error.args[0]
     if not isinstance(error, BaseException):
         raise RuntimeError(f"a fit raised:\n{score.error}")
-    if error.__traceback__ is None:
-        error.add_note(f"It was raised in a worker:\n{score.error}")
+    with contextlib.suppress(Exception):  # its class may not bear a note
+        if error.__traceback__ is None:
+            error.add_note(f"It was raised in a worker:\n{score.error}")
     raise error

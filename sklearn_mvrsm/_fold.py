@@ -4,11 +4,12 @@ import contextlib
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from sklearn.base import clone
 
 from sklearn_mvrsm._outcomes import OutOfMemory, describe, shortened
+from sklearn_mvrsm._process import portable
 from sklearn_mvrsm._sklearn_compat import MultimetricScorer, fit_and_score
 
 
@@ -48,7 +49,13 @@ class FitJob:
 
 
 class MisuseError(Exception):
-    """A mistake that no candidate can cure; ``args[0]`` is what was raised."""
+    """A mistake that no candidate can cure; ``args[0]`` is what was raised.
+
+    It is None after a journey that what was raised does not survive.
+    """
+
+    def __reduce__(self) -> tuple[type[Self], tuple[BaseException | None]]:
+        return type(self), (self.args[0] if portable(self.args[0]) else None,)
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,9 @@ def run_fold(
         with contextlib.nullcontext() if task is None else task:
             estimator = new_estimator() if new_estimator else clone(job.estimator)
             result = _fit(job, estimator, params, fold, scorer, task)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         if task is not None and task.failure is not None:
             raise MisuseError(task.failure) from error
         raise
@@ -160,7 +169,9 @@ class _CarefulScorer:
     def __call__(self, estimator: Any, *args: Any, **kwargs: Any) -> dict[str, float]:
         try:
             scores = self._scorer(estimator, *args, **kwargs)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             outcome = describe(error)
             if self._raise_errors or isinstance(outcome, OutOfMemory):
                 raise

@@ -4,7 +4,10 @@ A task returns, raises, is stopped at its time limit, asks for too much memory, 
 takes its process with it.
 """
 
+import builtins
 import contextlib
+import errno
+import itertools
 import sys
 import traceback
 from collections.abc import Callable, Hashable, Iterator
@@ -24,7 +27,16 @@ _MEMORY_PHRASES = (
     "cannot allocate memory",
     "unable to allocate",
     "failed to allocate",
+    "oom when allocating",
 )
+_MEMORY_TEXT = 300
+"""Characters of a message in which those count: further on it quotes others."""
+
+_SPEAKERS = (RuntimeError, OSError, SystemError, Exception)
+"""Built-in exceptions whose words may say it; those that libraries define may, too."""
+
+_MAX_LINKED = 1000
+"""So many exceptions at most are looked at in a chain, or printed."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +110,15 @@ def attempt(
     Returns
     -------
     Returned, Raised or OutOfMemory
-        ``SystemExit`` counts as raised; ``KeyboardInterrupt`` is not caught.
+        ``SystemExit`` and its like count as raised; ``KeyboardInterrupt`` is not
+        caught.
     """
     try:
         with memory_limited(memory_limit):
             return Returned(fn(*args))
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         return describe(error)
 
 
@@ -117,7 +132,7 @@ def shortened(text: str) -> str:
 
 
 def describe(error: BaseException) -> Raised | OutOfMemory:
-    """Turn an exception into an outcome.
+    """Turn an exception into an outcome, whatever its own methods do.
 
     Parameters
     ----------
@@ -131,18 +146,39 @@ def describe(error: BaseException) -> Raised | OutOfMemory:
         The second where the exception, or one that it was raised from, is a
         MemoryError or says in words that there was no memory.
     """
-    message = _text(error)
-    frames = error.__traceback__
-    while frames is not None and frames.tb_next is not None and _is_ours(frames):
-        frames = frames.tb_next
-    text = shortened("".join(traceback.format_exception(type(error), error, frames)))
-    cause: BaseException | None = error
-    while cause is not None:
-        words = _text(cause).lower()
-        if isinstance(cause, MemoryError) or any(p in words for p in _MEMORY_PHRASES):
-            return OutOfMemory(shortened(f"{type(error).__name__}: {message}"), text)
-        cause = cause.__cause__
-    return Raised(type(error).__name__, shortened(message), text, error)
+    text = _attempted(lambda: _formatted(error)) or _plainly_formatted(error)
+    text = shortened(text)
+    if any(_is_about_memory(cause) for cause in causes(error)):
+        return OutOfMemory(summary(error), text)
+    return Raised(_type_name(error), shortened(_message(error)), text, error)
+
+
+def causes(error: BaseException, *more: str) -> Iterator[BaseException]:
+    """Yield an exception, what it was raised from, and members of groups; each once.
+
+    Parameters
+    ----------
+    error : BaseException
+        It comes first.
+    *more : str
+        More attributes that link exceptions, such as "__context__".
+    """
+    waiting, seen = [error], set[int]()
+    while waiting and len(seen) < _MAX_LINKED:
+        found = waiting.pop()
+        if id(found) in seen:
+            continue
+        seen.add(id(found))
+        yield found
+        if issubclass(type(found), BaseExceptionGroup):
+            waiting += _attribute(found, "exceptions", BaseExceptionGroup)
+        linked = [_attribute(found, name) for name in ("__cause__", *more)]
+        waiting += [each for each in linked if each is not None]
+
+
+def summary(error: BaseException) -> str:
+    """Return the name of an exception's type and its message, shortened."""
+    return shortened(f"{_type_name(error)}: {_message(error)}")
 
 
 def memory_limit_problem() -> str:
@@ -179,13 +215,79 @@ def memory_limited(limit: int | None) -> Iterator[None]:
 
 def _is_ours(frames: TracebackType) -> bool:
     """Whether a traceback begins in this package."""
-    name: str = frames.tb_frame.f_globals.get("__name__", "")
-    return name.partition(".")[0] == _PACKAGE
+    name = frames.tb_frame.f_globals.get("__name__")
+    return isinstance(name, str) and name.partition(".")[0] == _PACKAGE
 
 
-def _text(error: BaseException) -> str:
-    """Return the message of an exception, even of one that cannot say it."""
+def _attribute(error: BaseException, name: str, kind: type = BaseException) -> Any:
+    """Return what an exception has as ``name``, not what its class may say instead."""
+    return vars(kind)[name].__get__(error)
+
+
+def _attempted(say: Callable[[], str]) -> str | None:
+    """Return a text that can be printed and pickled; None where it cannot be made."""
     try:
-        return str(error)
-    except Exception:
-        return "<the exception's own message could not be made>"
+        return str.encode(say(), "utf-8", "backslashreplace").decode()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return None
+
+
+def _type_name(error: BaseException) -> str:
+    name = _attempted(lambda: vars(type)["__name__"].__get__(type(error)))
+    return "exception" if name is None else name
+
+
+def _message(error: BaseException) -> str:
+    """Return the message of an exception, even of one that cannot say it."""
+    message = _attempted(lambda: str(error))
+    return "<its message could not be made>" if message is None else message
+
+
+def _frames(error: BaseException) -> TracebackType | None:
+    """Return the traceback without this package's own frames at its begin."""
+    frames: TracebackType | None = _attribute(error, "__traceback__")
+    while frames is not None and frames.tb_next is not None and _is_ours(frames):
+        frames = frames.tb_next
+    return frames
+
+
+def _formatted(error: BaseException) -> str:
+    """Format an exception as Python does; raise if that would not end soon."""
+    waiting, printed = [error], list[BaseException]()
+    while waiting:
+        found = waiting.pop()
+        printed.append(found)
+        if len(printed) > _MAX_LINKED:
+            raise RecursionError("the chain of exceptions is too long")
+        if isinstance(found, BaseExceptionGroup):  # printed wherever it is reached
+            waiting += itertools.islice(found.exceptions, _MAX_LINKED)
+        for linked in (found.__cause__, found.__context__):
+            if linked is not None and all(linked is not each for each in printed):
+                waiting.append(linked)
+    return "".join(traceback.format_exception(type(error), error, _frames(error)))
+
+
+def _plainly_formatted(error: BaseException) -> str:
+    """Format an exception that Python cannot format, with what it has to do with."""
+    frames = _attempted(lambda: "".join(traceback.format_tb(_frames(error))))
+    lines = [f"{summary(each)}\n" for each in causes(error, "__context__")]
+    linked = "".join(f"  linked to {line}" for line in lines[1:])
+    return f"Traceback (most recent call last):\n{frames or ''}{lines[0]}{linked}"
+
+
+def _is_about_memory(error: BaseException) -> bool:
+    """Whether an exception says that there was no memory."""
+    kind = type(error)
+    if issubclass(kind, MemoryError):
+        return True
+    if issubclass(kind, OSError):
+        number = _attribute(error, "errno", OSError)
+        if isinstance(number, int) and number == errno.ENOMEM:
+            return True
+    builtin = any(kind is each for each in vars(builtins).values())
+    if builtin and not any(kind is each for each in _SPEAKERS):
+        return False  # a value that is wrong, say, whose text may be about anything
+    words = _message(error)[:_MEMORY_TEXT].lower()
+    return any(phrase in words for phrase in _MEMORY_PHRASES)

@@ -24,7 +24,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from sklearn_mvrsm._outcomes import OutOfMemory, Raised, Returned, attempt
+from sklearn_mvrsm._outcomes import OutOfMemory, Raised, Returned, attempt, describe
 from sklearn_mvrsm._sklearn_compat import (
     children_allowed,
     close_result_writer,
@@ -127,6 +127,13 @@ class WorkerProcess:
             and isinstance(self.ready.result().outcome, Returned)
         )
 
+    def ends_within(self, seconds: float) -> bool:
+        """Whether the process is gone by then; wait for that."""
+        end = time.monotonic() + seconds
+        while not self.has_exited and time.monotonic() < end:
+            time.sleep(0.01)
+        return self.has_exited
+
     def how_it_ended(self) -> str:
         """Name the exit code or the signal of a process that died."""
         self._process.join(1.0)
@@ -218,15 +225,29 @@ def _enter_process(lifeline: Connection, parent: int) -> None:
 
 def _watch_parent(lifeline: Connection, parent: int) -> None:
     """End this process and its children as soon as the parent is gone."""
+    pipe = _file_of(lifeline)
     try:
-        while not lifeline.poll(_WATCH_SECONDS):
-            if os.getppid() != parent:
-                break
+        while os.getppid() == parent:
+            if lifeline.poll(_WATCH_SECONDS):
+                if _file_of(lifeline) == pipe:
+                    break
+                time.sleep(_WATCH_SECONDS)  # a task has closed it: its number tells not
     finally:
         if os.name == "posix":
             os.killpg(0, signal.SIGKILL)
         else:
             os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _file_of(connection: Connection) -> tuple[int, int] | None:
+    """Return what tells a connection's file from others; None if it is closed."""
+    if os.name != "posix":
+        return (0, connection.fileno())
+    try:
+        status = os.fstat(connection.fileno())
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def encode_task(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
@@ -287,10 +308,13 @@ def _run(
 ) -> tuple[Returned | Raised | OutOfMemory, float]:
     """Run a task; return what became of it, and the seconds that it took."""
     start = time.monotonic()
-    outcome = attempt(pickle.loads, (task,))
-    if isinstance(outcome, Returned):
-        fn, args = outcome.value
-        outcome = attempt(fn, args, memory_limit)
+    try:
+        outcome = attempt(pickle.loads, (task,))
+        if isinstance(outcome, Returned):
+            fn, args = outcome.value
+            outcome = attempt(fn, args, memory_limit)
+    except KeyboardInterrupt as error:  # of the task's own: nobody's Ctrl-C gets here
+        outcome = describe(error)
     return outcome, time.monotonic() - start
 
 
@@ -326,12 +350,23 @@ def _encode(outcome: Returned | Raised | OutOfMemory, elapsed: float) -> Answer:
                 return Answer(Returned(None), dumped.value, elapsed)
             return _encode(dumped, elapsed)
         case Raised(exception=BaseException() as error):
-            return Answer(replace(outcome, exception=None), _portable(error), elapsed)
+            return Answer(replace(outcome, exception=None), portable(error), elapsed)
     return Answer(outcome, None, elapsed)
 
 
-def _portable(error: BaseException) -> bytes | None:
-    """Pickle an exception; None where it does not come back as what it was."""
+def portable(error: BaseException) -> bytes | None:
+    """Pickle an exception.
+
+    Parameters
+    ----------
+    error : BaseException
+        It may refuse.
+
+    Returns
+    -------
+    bytes or None
+        None where it does not come back as what it was.
+    """
     dumped = attempt(cloudpickle_dumps, (error,))
     if not isinstance(dumped, Returned) or len(dumped.value) > _MAX_EXCEPTION_BYTES:
         return None

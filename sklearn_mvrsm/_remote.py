@@ -25,7 +25,8 @@ from sklearn_mvrsm._outcomes import (
     Raised,
     Returned,
     attempt,
-    shortened,
+    causes,
+    summary,
 )
 from sklearn_mvrsm._outpost import Mission, Report, run_at_outpost
 from sklearn_mvrsm._pool import ReportingPool
@@ -311,14 +312,12 @@ def _decoded(outcome: Outcome) -> Outcome:
 def _reason(result: Report | Lost) -> tuple[str, BaseException | None]:
     """Say why there is no outcome."""
     if isinstance(result, Lost):
-        error = result.error
-        text = shortened(str(error))
-        return f"the fit was lost: {type(error).__name__}: {text}", error
+        return f"the fit was lost: {summary(result.error)}", result.error
     return f"the connection with {result.place} broke", None
 
 
 def _is_import_error(error: BaseException | None) -> bool:
     """Whether an exception, or one that it was raised from, is about an import."""
-    while error is not None and not isinstance(error, ImportError):
-        error = error.__cause__
-    return error is not None
+    if error is None:
+        return False
+    return any(issubclass(type(cause), ImportError) for cause in causes(error))

@@ -1,5 +1,6 @@
 """A task on a worker and what became of it, or why the worker takes none."""
 
+import time
 from collections.abc import Hashable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
@@ -14,6 +15,9 @@ from sklearn_mvrsm._outcomes import (
     describe,
 )
 from sklearn_mvrsm._process import Answer, WorkerProcess, decode
+
+_TO_END = 1.0
+"""Seconds in which a process is gone after it has lost its files."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,8 @@ class Run:
         worker's death, came.
     deadline : float or None
         When to kill the worker.
+    lost_touch : bool
+        Whether the worker could not answer any more, and lived.
     """
 
     task: Task
@@ -45,6 +51,15 @@ class Run:
     deadline: float | None
     future: "Future[Answer]"
     finished: float = 0.0
+    lost_touch: bool = False
+
+    def note_end(self) -> None:
+        """Note the time; and whether the worker lives, though its end was reported.
+
+        It cannot answer any more then, and is killed for that.
+        """
+        self.finished = time.monotonic()
+        self.lost_touch = self.worker_died() and not self.worker.ends_within(_TO_END)
 
     def worker_died(self) -> bool:
         """Whether it ended with its worker."""
@@ -69,6 +84,11 @@ class Run:
             elapsed = self.finished - self.started
             if limit is not None and elapsed >= limit:  # it ended itself: nobody came
                 return TimedOut(limit, elapsed)
+            if self.lost_touch:
+                return Died(
+                    "the worker lost its connection with the search: a fit may have "
+                    "closed files that it had not opened"
+                )
             return _cause_of_death(self.worker)
         error = self.future.exception()
         if error is not None:

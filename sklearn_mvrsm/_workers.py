@@ -224,7 +224,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
 
     def _on_done(self, slot: _Slot, run: Run) -> None:
         """Note a finished run; in the executor's thread."""
-        run.finished = time.monotonic()
+        run.note_end()
         if self._closed:
             return
         with self._lock:

@@ -6,6 +6,7 @@ import signal
 import time
 import uuid
 
+import awkward
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
@@ -19,13 +20,6 @@ class UnpicklableError(Exception):
 
 class OwnError(Exception):
     """One of the user's own."""
-
-
-class UnreadableError(Exception):
-    """Its message cannot be made."""
-
-    def __str__(self):
-        raise RuntimeError("no message")
 
 
 class Handle:
@@ -89,7 +83,7 @@ class Shift(TransformerMixin, BaseEstimator):
 
 
 class Misbehaving(Constant):
-    """Does what the function named ``fault`` of this module does, then fits."""
+    """Does what the function ``fault``, here or in awkward.py, does; then fits."""
 
     def __init__(self, fault=None, seconds=0.0, folder=None, level=0.0):
         super().__init__(seconds=seconds, folder=folder, level=level)
@@ -100,7 +94,7 @@ class Misbehaving(Constant):
         if self.fault in ("stuck_nested", "wait_for_go"):
             globals()[self.fault](self.folder)
         elif self.fault is not None:
-            globals()[self.fault]()
+            {**awkward.FAULTS, **globals()}[self.fault]()
         return self
 
 
@@ -110,6 +104,10 @@ def value_error():
 
 def system_exit():
     raise SystemExit(7)
+
+
+def interrupt():
+    raise KeyboardInterrupt("by the user's own code")
 
 
 def unpicklable_error():
@@ -134,6 +132,12 @@ def exit_code():
 
 def sigkill():
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def close_files():
+    """Close what one has not opened, and go on for a while."""
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    time.sleep(8)  # longer than a worker checks its parent
 
 
 def ignore_sigterm():

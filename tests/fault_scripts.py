@@ -84,6 +84,11 @@ def fits():
         "value_error",
         "system_exit",
         "unpicklable_error",
+        "raised_from_itself",
+        "unpicklable_panic",
+        "syntax_error_of_bytes",
+        "broken_attributes",
+        "close_files",
         "stuck_xgboost",
         "stuck_svc",
         "ignore_sigterm",
@@ -103,7 +108,7 @@ def fits():
         for fault in faults:
             broken, well = evaluate(evaluator, [{"fault": fault}, {"seconds": 0.2}])
             rows.append((fault, broken.status, broken.fit_time, well.status))
-            if fault == "unpicklable_error":
+            if fault == "broken_attributes":
                 after = evaluate(evaluator, [{"seconds": 0.05}] * 4)
     same = [before[score.slot] == score.test_scores["score"] for score in after]
     tell(rows=rows, workers_went_on=all(same))

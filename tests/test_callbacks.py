@@ -3,6 +3,7 @@
 import os
 import warnings
 
+import awkward
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -303,6 +304,22 @@ def test_a_callback_that_raises_leaves_no_fit():
 def test_what_a_callback_raises_ends_the_search(where, n_jobs):
     search = make_search(n_iter=30, n_jobs=n_jobs).set_callbacks(Failing(where))
     with pytest.raises(LookupError, match=f"failed at {where}"):
+        search.fit(X, y)
+
+
+class Panicking(Failing):
+    def _fail(self, where):
+        if self.where == where:
+            awkward.unpicklable_panic()
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "expected"),
+    [(1, awkward.UnpicklablePanicError), (2, RuntimeError)],  # as it cannot travel
+)
+def test_whatever_a_callback_raises_ends_the_search(n_jobs, expected):
+    search = make_search(n_iter=30, n_jobs=n_jobs).set_callbacks(Panicking("end"))
+    with pytest.raises(expected, match="one argument kept of two"):
         search.fit(X, y)
 
 

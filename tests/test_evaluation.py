@@ -4,6 +4,7 @@ import threading
 import time
 import warnings
 
+import awkward
 import numpy as np
 import pytest
 import sklearn
@@ -109,6 +110,40 @@ def test_records_do_not_depend_on_where_fits_run(in_caller, in_processes):
     assert "Invalid parameter 'nope'" in expected[6][0][-1]
 
 
+def test_any_exception_of_a_fit_is_a_row(in_caller, in_processes):
+    faults = [{"fault": fault} for fault in awkward.FAULTS]
+    expected = table(evaluate(in_caller, faults, folds=[0]))
+    assert table(evaluate(in_processes, faults, folds=[0])) == expected
+    assert {row[1] for (row,) in expected.values()} == {"error"}
+
+
+def fail_awkwardly(estimator, X, y):
+    awkward.FAULTS[estimator.level]()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_any_exception_of_a_scorer_is_a_row(n_jobs):
+    faults = [{"level": fault} for fault in awkward.FAULTS]
+    with Evaluator(job(Constant(), scorer=fail_awkwardly), n_jobs=n_jobs) as evaluator:
+        scores = evaluate(evaluator, faults, folds=[0])
+    assert {score.status for score in scores} == {"error"}
+    assert {score.n_test_samples for score in scores} == {50}  # the fit was well
+    for score in scores:
+        assert f"in {list(awkward.FAULTS)[score.candidate]}" in score.error
+
+
+def interrupted(estimator, X, y):
+    raise KeyboardInterrupt("by the user's own code")
+
+
+@pytest.mark.parametrize("options", [{}, {"scorer": interrupted}])
+def test_an_interrupt_in_the_callers_process_is_raised(options):
+    with Evaluator(job(Misbehaving(), **options)) as evaluator:
+        evaluator.submit(0, {"fault": None if options else "interrupt"}, [0])
+        with pytest.raises(KeyboardInterrupt):
+            evaluator.next_event()
+
+
 def test_folds_of_a_candidate_are_decided_in_their_order(in_processes):
     scores = evaluate(in_processes, [{}, {"seconds": 0.05}, {}], folds=[2, 0, 1])
     for k in range(3):
@@ -147,6 +182,7 @@ def test_a_late_fold_ends_its_candidate_only(in_processes):
     [
         ("segfault", "crashed", "SIGSEGV"),
         ("exit_code", "crashed", "exit code 1"),
+        ("close_files", "crashed", "lost its connection"),
         ("sigkill", "out_of_memory", "probably"),
     ],
 )

@@ -1,9 +1,10 @@
+import pickle
 import re
 import sys
 
+import awkward
 import numpy as np
 import pytest
-from estimators import UnreadableError
 
 from sklearn_mvrsm._outcomes import (
     LONGEST_TEXT,
@@ -49,10 +50,16 @@ def test_an_interrupt_is_not_swallowed():
         attempt(raise_, (KeyboardInterrupt(),))
 
 
-def test_an_exception_that_cannot_say_its_message_is_described():
-    outcome = attempt(raise_, (UnreadableError(),))
+@pytest.mark.parametrize("fault", awkward.FAULTS)
+def test_any_exception_is_described(fault):
+    outcome = attempt(awkward.FAULTS[fault])
     assert isinstance(outcome, Raised)
-    assert "could not be made" in outcome.message
+    said = outcome.type_name, outcome.message, outcome.traceback
+    assert pickle.loads(pickle.dumps(said)) == said
+    assert all(type(text) is str and text.encode() for text in said)
+    assert outcome.type_name in outcome.traceback
+    assert f"in {fault}" in outcome.traceback
+    assert len(outcome.traceback) < 100_000
 
 
 @pytest.mark.parametrize(
@@ -63,6 +70,8 @@ def test_an_exception_that_cannot_say_its_message_is_described():
         RuntimeError("bad_malloc: Failed to allocate 279991040 bytes."),
         RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"),
         OSError("Cannot allocate memory"),
+        OSError(12, "as the system says it, in any language"),
+        type("XGBoostError", (ValueError,), {})("gpu.cu:60: std::bad_alloc: none"),
     ],
 )
 def test_want_of_memory_is_recognised(error):
@@ -91,6 +100,26 @@ def test_long_texts_lose_their_middle(kind):
     assert f"{kind.__name__}: beginxxx" in outcome.traceback
     assert outcome.traceback.endswith("yyy\n")
     assert shortened("x" * LONGEST_TEXT) == "x" * LONGEST_TEXT
+
+
+def test_want_of_memory_is_recognised_in_a_group_and_behind_a_cycle():
+    first, second = ValueError("first"), KeyError("second")
+    first.__cause__, second.__cause__ = second, first
+    group = ExceptionGroup("group", [first, MemoryError("none left")])
+    assert isinstance(attempt(raise_, (group,)), OutOfMemory)
+    assert isinstance(attempt(raise_from, (ValueError("bad"), group)), OutOfMemory)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("'out of memory' is none of the labels"),
+        KeyError("bad_alloc"),
+        RuntimeError("the text has no label: " + 99 * "word " + "out of memory"),
+    ],
+)
+def test_words_about_memory_need_not_mean_it(error):
+    assert isinstance(attempt(raise_, (error,)), Raised)
 
 
 @linux_only

@@ -12,11 +12,12 @@ import time
 from functools import partial
 from multiprocessing import Pipe
 
+import awkward
 import pytest
 from estimators import OwnError, UnpicklableError
 
 from sklearn_mvrsm import _process
-from sklearn_mvrsm._outcomes import OutOfMemory, Raised, Returned
+from sklearn_mvrsm._outcomes import OutOfMemory, Raised, Returned, attempt
 from sklearn_mvrsm._process import decode, encode_task, run_encoded, set_up
 
 posix_only = pytest.mark.skipif(
@@ -66,6 +67,20 @@ def test_an_exception_that_does_not_travel_well_becomes_text(make, monkeypatch):
     assert isinstance(outcome, Raised)
     assert outcome.type_name in outcome.traceback
     assert outcome.exception is None
+
+
+@pytest.mark.parametrize("fault", awkward.FAULTS)
+def test_any_exception_travels_at_least_as_text(fault):
+    there = attempt(awkward.FAULTS[fault])
+    outcome = decode(travel(awkward.FAULTS[fault]))
+    assert outcome == there
+    assert type(outcome.exception) in (type(there.exception), type(None))
+
+
+def test_an_interrupt_that_a_task_raises_is_an_error():
+    assert decode(travel(raise_, KeyboardInterrupt("why"))).type_name == (
+        "KeyboardInterrupt"
+    )
 
 
 def test_a_value_that_cannot_be_pickled_is_an_error():

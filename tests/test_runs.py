@@ -56,6 +56,17 @@ def test_a_death_is_told_by_its_signal(how, outcome):
     assert not ended.is_healthy()
 
 
+@pytest.mark.parametrize(
+    ("lives", "kind"), [(False, OutOfMemory), (True, Died)], ids=["gone", "alive"]
+)
+def test_a_kill_for_a_lost_connection_is_no_want_of_memory(lives, kind):
+    ended = run(error=BrokenProcessPool(), how="signal SIGKILL")
+    ended.worker.ends_within = lambda seconds: not lives
+    ended.note_end()
+    assert isinstance(ended.outcome(), kind)
+    assert ended.finished > 0.0
+
+
 def test_a_kill_by_somebody_else_is_probably_for_memory():
     outcome = run(error=BrokenProcessPool(), how="signal SIGKILL").outcome()
     assert isinstance(outcome, OutOfMemory)
