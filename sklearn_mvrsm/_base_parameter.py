@@ -4,6 +4,7 @@ import keyword
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from enum import Enum
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,16 +12,30 @@ import numpy.typing as npt
 
 from sklearn_mvrsm._values import same_value
 
-__all__ = ["Countable", "Kind", "Parameter"]
+__all__ = ["UNSET", "Countable", "Kind", "Parameter"]
 
 FloatArray = npt.NDArray[np.float64]
 Kind = Literal["category", "integer", "real"]
 
 
+class _Unset(Enum):
+    """The default of a parameter for which none is declared; None is a value."""
+
+    UNSET = "no default"
+
+    def __repr__(self) -> str:
+        """Show what it stands for."""
+        return f"<{self.value}>"
+
+
+UNSET = _Unset.UNSET
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Parameter(ABC):
-    """What all parameters share: conditions, equality, and the way to numbers."""
+    """What all parameters share: default, conditions, and the way to numbers."""
 
+    default: Any = field(default=UNSET, kw_only=True, compare=False)
     conditions: tuple[tuple[str, object], ...] = field(default=(), kw_only=True)
 
     @property
@@ -107,12 +122,16 @@ class Parameter(ABC):
         return " and ".join(f"{name} is {wanted!r}" for name, wanted in self.conditions)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether both say the same, values compared by ``same_value``."""
+        """Tell whether both offer the same, wherever a search begins.
+
+        Values are compared by ``same_value``.
+        """
         if type(self) is not type(other):
             return NotImplemented
         return all(
             same_value(getattr(self, each.name), getattr(other, each.name))
             for each in fields(self)
+            if each.compare
         )
 
     def __hash__(self) -> int:
@@ -121,7 +140,8 @@ class Parameter(ABC):
 
     def __repr__(self) -> str:
         """Show the expression that builds the parameter."""
-        text = f"{type(self).__name__}({self._arguments()})"
+        text = f"{type(self).__name__}({self._arguments()}"
+        text += ")" if self.default is UNSET else f", default={self.default!r})"
         for name, wanted in self.conditions:
             plain = name.isidentifier() and not keyword.iskeyword(name)
             pair = f"{name}={wanted!r}" if plain else f"{{{name!r}: {wanted!r}}}"
@@ -131,6 +151,17 @@ class Parameter(ABC):
     def __sklearn_clone__(self) -> Self:
         """Stay the same object in clones: a condition may name a value by identity."""
         return self
+
+    def _check_default(self) -> None:
+        """Keep the default in the form of an offered value, or say what is wrong."""
+        if self.default is UNSET:
+            del self.__dict__["default"]  # the class has it; a pickle need not
+            return
+        try:
+            value = self.from_code(self.to_code(self.default))
+        except ValueError as error:
+            raise ValueError(f"'default' of {type(self).__name__} {error}") from None
+        self._store(default=value)
 
     def _store(self, **values: object) -> None:
         for name, value in values.items():

@@ -3,22 +3,18 @@
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol, Self, overload
 
-from sklearn_mvrsm._conditions import Dimension
 from sklearn_mvrsm._constraints import Constraint
+from sklearn_mvrsm._default import Space, default_params
 
 __all__ = ["ConfigSpaceMethods"]
 
 Params = dict[str, Any]
 
 
-class _Space(Protocol):
-    parameters: tuple[Dimension, ...]
-    names: tuple[str, ...]
+class _Space(Space, Protocol):
     constraints: tuple[Constraint, ...]
 
     def sample(self, n: int, random_state: Any = None) -> list[Params]: ...
-
-    def encode(self, params: Mapping[str, Any]) -> Any: ...
 
 
 class ConfigSpaceMethods:
@@ -48,7 +44,7 @@ class ConfigSpaceMethods:
         ----------
         cs : ConfigSpace.ConfigurationSpace
             Uniform floats and integers (``log`` included), categories, ordinals and
-            constants; conditions; forbidden clauses.
+            constants, with their default values; conditions; forbidden clauses.
         return_default : bool, default=False
             Whether to return the default configuration too.
 
@@ -57,8 +53,7 @@ class ConfigSpaceMethods:
         space : SearchSpace
             Forbidden clauses are its constraints.
         default : dict of str to object
-            Only where asked for: the default configuration, ready to be one of the
-            ``initial_points`` of a search.
+            Only where asked for: the default configuration.
 
         Raises
         ------
@@ -99,8 +94,9 @@ class ConfigSpaceMethods:
         Parameters
         ----------
         default : mapping of str to object or None, default=None
-            The configuration that becomes the default. None: ConfigSpace's choice, or
-            an allowed configuration where there are constraints.
+            The configuration that becomes the default. None: the declared defaults,
+            and ConfigSpace's choice where there is none. What a forbidden clause
+            refuses is replaced by an allowed configuration.
 
         Returns
         -------
@@ -125,7 +121,7 @@ class ConfigSpaceMethods:
         from sklearn_mvrsm._configspace_writer import write
 
         if default is None and self.constraints:
-            default = self.sample(1, random_state=0)[0]
+            default = default_params(self) or self.sample(1, random_state=0)[0]
         if default is not None:
             self.encode(default)  # refuses what is no configuration
         return write(self.parameters, self.names, self.constraints, default or {})

@@ -66,18 +66,22 @@ def _parameter(name: str, given: Any) -> Parameter:
 
     match given:
         case kinds.UniformFloatHyperparameter():
-            return Real(given.lower, given.upper, log=given.log)
+            return Real(
+                given.lower, given.upper, log=given.log, default=given.default_value
+            )
         case kinds.UniformIntegerHyperparameter():
-            return Integer(given.lower, given.upper, log=given.log)
+            return Integer(
+                given.lower, given.upper, log=given.log, default=given.default_value
+            )
         case kinds.CategoricalHyperparameter():
             if len(set(np.asarray(given.probabilities).tolist())) > 1:
                 raise ValueError(
                     f"Hyperparameter {name!r} has weights that are not equal, which a "
                     f"SearchSpace cannot have, got {list(given.probabilities)!r}"
                 )
-            return Categorical(tuple(given.choices))
+            return Categorical(tuple(given.choices), default=given.default_value)
         case kinds.OrdinalHyperparameter():
-            return Ordinal(tuple(given.sequence))
+            return Ordinal(tuple(given.sequence), default=given.default_value)
         case kinds.Constant():
             return Categorical((given.value,))
     raise ValueError(

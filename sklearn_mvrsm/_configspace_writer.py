@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sklearn_mvrsm._base_parameter import Countable, Parameter
+from sklearn_mvrsm._base_parameter import UNSET, Countable, Parameter
 from sklearn_mvrsm._conditions import Condition, Dimension
 from sklearn_mvrsm._constraints import Constraint
 from sklearn_mvrsm._forbidden import AllOf, AnyOf, Bound, Forbidden, Relation, Values
@@ -29,7 +29,8 @@ def write(
     constraints : sequence of callable
         Each a ``Forbidden``.
     default : mapping of str to object
-        Default values; missing ones are chosen by ConfigSpace.
+        Default values, instead of those that the parameters declare; where there is
+        neither, ConfigSpace chooses.
 
     Returns
     -------
@@ -50,8 +51,10 @@ def write(
     cs = ConfigurationSpace()
     declared = {str(each.name): each for each in dimensions}
     for name in names:
-        own = {"default_value": default[name]} if name in default else {}
-        cs.add(_hyperparameter(name, declared[name].parameter, own))
+        parameter = declared[name].parameter
+        value = default.get(name, parameter.default)
+        own = {} if value is UNSET else {"default_value": value}
+        cs.add(_hyperparameter(name, parameter, own))
     for name in names:
         conditions = [
             _condition(cs, name, each, dimensions) for each in declared[name].conditions

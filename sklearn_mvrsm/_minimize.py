@@ -27,6 +27,7 @@ def minimize(
     n_initial_points: int | None = None,
     initial_points: Sequence[Mapping[str, Any]] = (),
     random_state: int | None = None,
+    include_default: bool = True,
     callback: Callable[[OptimizeResult], bool | None] | None = None,
 ) -> OptimizeResult:
     """Minimise a black-box function of named, mixed and conditional parameters.
@@ -40,10 +41,11 @@ def minimize(
         What may be proposed.
     n_iter : int
         Number of evaluations, at least 1.
-    method, n_initial_points, random_state
+    method, n_initial_points, random_state, include_default
         As for :class:`MVRSMOptimizer`.
     initial_points : sequence of mapping, default=()
-        Configurations to evaluate first; with a warning, no more than ``n_iter``.
+        Configurations to evaluate first, before the declared defaults; with a
+        warning, no more than ``n_iter``.
     callback : callable or None, default=None
         ``callback(intermediate_result)`` after each evaluation, with ``x`` and
         ``fun`` of that evaluation; a true return value stops.
@@ -80,6 +82,7 @@ def minimize(
         n_initial_points=n_initial_points,
         random_state=random_state,
         n_iter=n_iter,
+        include_default=include_default,
     )
     enqueue_first(optimizer, initial_points, n_iter)
     message = "All evaluations were made."

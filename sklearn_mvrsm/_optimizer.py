@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklearn_mvrsm._blas import single_threaded
+from sklearn_mvrsm._default import default_params
 from sklearn_mvrsm._exploration import Region, initial_design
 from sklearn_mvrsm._history import History
 from sklearn_mvrsm._mvrsm import MvrsmMethod
@@ -71,6 +72,9 @@ class MVRSMOptimizer:
     n_iter : int or None, default=None
         Evaluations in all, where known. Only ``method="paper"`` uses it: it does
         not explore before the last evaluation.
+    include_default : bool, default=True
+        Whether to propose the declared defaults first, if any parameter has one; of
+        the others the middle of the range, or the first category.
 
     Attributes
     ----------
@@ -120,6 +124,7 @@ class MVRSMOptimizer:
         n_initial_points: int | None = None,
         random_state: int | None = None,
         n_iter: int | None = None,
+        include_default: bool = True,
     ) -> None:
         if method not in METHODS:
             raise ValueError(f"'method' must be one of {METHODS}, got {method!r}")
@@ -161,6 +166,7 @@ class MVRSMOptimizer:
         self._pending: list[_Pending] = []
         self._queue: list[_Pending] = []
         self._seen: set[bytes] = set()
+        self._default = default_params(self.space) if include_default else None
 
     # --- results --------------------------------------------------------------
 
@@ -232,6 +238,10 @@ class MVRSMOptimizer:
         InfeasibleSpaceError
             When almost nothing satisfies the constraints.
         """
+        if not self._queue and self._default is not None:
+            default, self._default = self._default, None
+            if self._canonical(default).tobytes() not in self._seen:
+                self.enqueue(default)
         if self._queue:
             proposal = self._queue.pop(0)
         else:

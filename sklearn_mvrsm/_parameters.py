@@ -12,18 +12,17 @@ comes back as it went in, although ``exp(log(0.1)) != 0.1`` in floating point.
 """
 
 import math
-import numbers
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sklearn_mvrsm._base_parameter import Countable, Kind, Parameter
-from sklearn_mvrsm._values import describe_value, same_value
+from sklearn_mvrsm._values import describe_value, is_integer, is_real, same_value
 
 __all__ = ["Categorical", "Integer", "Ordinal", "Real"]
 
@@ -58,6 +57,8 @@ class Real(Parameter):
     log : bool, default=False
         Search the logarithm, so that each factor of ten is as likely as the next;
         needs ``low > 0``.
+    default : float, optional
+        The value a search begins with.
     conditions : tuple of (str, object)
         Written by :meth:`when`.
 
@@ -88,6 +89,7 @@ class Real(Parameter):
                 "'low' and 'high' must differ by more than one part in 10**12 for "
                 f"Real with log=True, {got}"
             )
+        self._check_default()
 
     @property
     def kind(self) -> Kind:
@@ -165,6 +167,8 @@ class Integer(Countable):
     log : bool, default=False
         Search the logarithm: each value gets the chance of its interval
         ``[ln(value - 1/2), ln(value + 1/2)]``; needs ``low > 0``.
+    default : int, optional
+        The value a search begins with.
     conditions : tuple of (str, object)
         Written by :meth:`when`.
 
@@ -189,6 +193,7 @@ class Integer(Countable):
                 f"bounds must be at most 2**{largest.bit_length() - 1} in size for "
                 f"Integer with log={self.log}, got low={self.low}, high={self.high}"
             )
+        self._check_default()
 
     @cached_property
     def kind(self) -> Kind:
@@ -273,6 +278,7 @@ class _Choice(Countable):
 
     def __post_init__(self) -> None:
         self._store(values=_items(type(self).__name__, self.values))
+        self._check_default()
 
     @property
     def size(self) -> int:
@@ -331,6 +337,8 @@ class Categorical(_Choice):
         Any objects at all; each place is a candidate of its own, so equal values are
         too. The estimator receives the very object; items of an array become
         builtin numbers.
+    default : object, optional
+        The value a search begins with, one of those.
     conditions : tuple of (str, object)
         Written by :meth:`when`.
 
@@ -354,6 +362,8 @@ class Ordinal(_Choice):
     ----------
     values : list, tuple, range or 1-d array
         Any objects, in their order; neighbours are taken to behave alike.
+    default : object, optional
+        The value a search begins with, one of those.
     conditions : tuple of (str, object)
         Written by :meth:`when`.
 
@@ -367,20 +377,6 @@ class Ordinal(_Choice):
     def kind(self) -> Kind:
         """``"integer"``, or ``"category"`` for fewer than three values."""
         return "integer" if self.size > 2 else "category"
-
-
-def is_real(value: object) -> TypeGuard[Any]:
-    """Tell whether a value is a real number; bools are not."""
-    if type(value) is float:  # the abstract class takes ten times as long
-        return True
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
-
-
-def is_integer(value: object) -> TypeGuard[Any]:
-    """Tell whether a value is a whole number by type; bools are not."""
-    if type(value) is int:  # the abstract class takes ten times as long
-        return True
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def _items(kind: str, values: object) -> tuple[Any, ...]:

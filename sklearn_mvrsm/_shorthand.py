@@ -8,7 +8,8 @@ import math
 from typing import Any
 
 from sklearn_mvrsm._base_parameter import Parameter
-from sklearn_mvrsm._parameters import Categorical, Integer, Real, is_real
+from sklearn_mvrsm._parameters import Categorical, Integer, Real
+from sklearn_mvrsm._values import is_real
 
 __all__ = ["as_parameter"]
 

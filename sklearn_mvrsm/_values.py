@@ -5,7 +5,14 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-__all__ = ["describe_value", "plain", "same_value"]
+__all__ = [
+    "describe_value",
+    "is_estimator",
+    "is_integer",
+    "is_real",
+    "plain",
+    "same_value",
+]
 
 
 def plain(value: Any) -> Any:
@@ -73,3 +80,17 @@ def describe_value(value: object) -> list[object]:
     name = getattr(value, "__qualname__", None)
     module = getattr(value, "__module__", None)
     return [kind] if name is None else [kind, f"{module}.{name}"]
+
+
+def is_real(value: object) -> TypeGuard[Any]:
+    """Tell whether a value is a real number; bools are not."""
+    if type(value) is float:  # the abstract class takes ten times as long
+        return True
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def is_integer(value: object) -> TypeGuard[Any]:
+    """Tell whether a value is a whole number by type; bools are not."""
+    if type(value) is int:  # the abstract class takes ten times as long
+        return True
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)

@@ -56,6 +56,7 @@ LAYERS = {
         "_conditions",
         "_constraints",
         "_forbidden",
+        "_default",
         "_configspace_reader",
         "_configspace_writer",
         "_configspace",

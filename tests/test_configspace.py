@@ -382,6 +382,29 @@ def test_default_is_what_is_asked_for():
         space.to_configspace(default={"model": space.parameters[0].parameter.values[0]})
 
 
+def test_defaults_are_declared_and_written_back():
+    cs = everything()
+    space = SearchSpace.from_configspace(cs)
+    declared = {each.name: each.parameter.default for each in space.parameters}
+    declared["seed"] = 7  # a constant, which needs no default
+    assert declared == {name: each.default_value for name, each in cs.items()}
+    back = space.to_configspace()
+    assert declared == {name: each.default_value for name, each in back.items()}
+    seen = []
+    minimize(lambda params: seen.append(params) or 0.0, space, 1)
+    assert seen == [dict(cs.get_default_configuration())]
+    part = SearchSpace({"x": Real(0.0, 1.0, default=0.1), "k": [1, 2]})
+    assert dict(part.to_configspace().get_default_configuration())["x"] == 0.1
+    unequal = configspace(a=[1, 2], b=[2, 1])
+    unequal.add(C.ForbiddenEqualsRelation(unequal["a"], unequal["b"]))
+    forbidden = SearchSpace(
+        {"a": Categorical([1, 2], default=2), "b": Categorical([2, 1], default=2)},
+        constraints=SearchSpace.from_configspace(unequal).constraints,
+    )
+    default = dict(forbidden.to_configspace().get_default_configuration())
+    assert forbidden.feasible(forbidden.encode(default))
+
+
 def forbids_nothing(params):
     return True
 

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import math
 import os
@@ -18,6 +19,7 @@ from sklearn_mvrsm import (
     SpaceExhaustedError,
     minimize,
 )
+from sklearn_mvrsm._base_parameter import UNSET
 from sklearn_mvrsm._constraints import InfeasibleSpaceError
 from sklearn_mvrsm._mvrsm import MvrsmMethod
 from sklearn_mvrsm._paper import PaperMethod
@@ -791,6 +793,54 @@ def test_minimize_evaluates_given_points_first():
     result = minimize(objective, CONDITIONAL, 6, initial_points=start, random_state=0)
     assert result.x_iters[:2] == start
     assert result.nfev == 6
+
+
+DECLARED = {
+    "kind": Categorical(["a", "b", "c"], default="b"),
+    "x": Real(1e-4, 1.0, log=True, default=0.3).when(kind=["a", "b"]),
+    "k": Integer(1, 9),
+    "y": Real(0.0, 1.0, default=0.1).when(kind="c"),
+}
+
+
+@pytest.mark.parametrize("method", ["mvrsm", "paper"])
+def test_the_declared_defaults_come_first_and_once(method):
+    first = {"kind": "b", "x": 0.3, "k": 5}
+    plain = {
+        name: dataclasses.replace(each, default=UNSET)
+        for name, each in DECLARED.items()
+    }
+    runs = [
+        minimize(
+            lambda params: params["k"] / 9,
+            space,
+            8,
+            random_state=0,
+            method=method,
+            **options,
+        ).x_iters
+        for space, options in [
+            (DECLARED, {}),
+            (DECLARED, {"include_default": False}),
+            (plain, {}),
+            (DECLARED, {"initial_points": [{"kind": "c", "k": 2, "y": 0.5}]}),
+            (DECLARED, {"initial_points": [dict(reversed(first.items()))]}),
+        ]
+    ]
+    assert runs[0][0] == first
+    assert runs[0][1:] == runs[1][1:]  # the random points that follow are the same
+    assert runs[1] == runs[2]
+    assert first not in runs[1]
+    assert runs[3][:2] == [{"kind": "c", "k": 2, "y": 0.5}, first]
+    assert runs[4] == runs[0]
+    optimizer = MVRSMOptimizer(DECLARED, random_state=0, method=method)
+    optimizer.tell(first, 1.0)
+    assert optimizer.ask() == runs[0][1]
+
+
+def test_a_default_that_is_forbidden_is_skipped():
+    space = SearchSpace(DECLARED, constraints=[lambda params: params["kind"] != "b"])
+    assert MVRSMOptimizer(space, random_state=0).ask()["kind"] != "b"
 
 
 def test_minimize_says_what_is_wrong_with_given_points():

@@ -356,6 +356,78 @@ def test_parameters_are_immutable_and_travel(parameter):
         parameter.conditions = (("a", 1),)
 
 
+@pytest.mark.parametrize(
+    ("parameter", "default", "shown"),
+    [
+        (Real(0.1, 2, default=np.float32(0.5)), 0.5, "Real(0.1, 2.0, default=0.5)"),
+        (
+            Integer(1, 9, log=True, default=np.int64(9)),
+            9,
+            "Integer(1, 9, log=True, default=9)",
+        ),
+        (
+            Ordinal([1, 2, 4], default=4).when(a=1),
+            4,
+            "Ordinal([1, 2, 4], default=4).when(a=1)",
+        ),
+        (Categorical([None, "a"], default=None), None, None),
+        (Categorical([1, True], default=True), True, None),
+        (Categorical([SVC(), SVC(C=2.0)], default=SVC(C=2.0)), None, None),
+    ],
+)
+def test_a_default_is_one_of_the_values(parameter, default, shown):
+    kept = parameter.default
+    assert type(kept) in (float, int, bool, type(None), SVC)
+    assert parameter.to_value(parameter.to_number(kept)) is kept or kept == default
+    assert default is None or same_value(kept, default)
+    assert shown is None or repr(parameter) == shown
+    for again in (copy.deepcopy(parameter), pickle.loads(pickle.dumps(parameter))):
+        assert again == parameter
+        assert same_value(again.default, kept)
+
+
+def test_without_a_default_none_is_declared():
+    numbers = [Real(0.0, 1.0), Integer(1, 2)]
+    for parameter in [*numbers, Categorical([None]), Ordinal([1])]:
+        assert repr(parameter.default) == "<no default>"
+        assert "default" not in repr(parameter)
+        again = pickle.loads(pickle.dumps(parameter))
+        assert again.default is parameter.default
+        assert copy.deepcopy(parameter).default is parameter.default
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: Real(1, 2, default=3),
+            "'default' of Real must be a number from 1.0 to 2.0, got 3",
+        ),
+        (lambda: Real(0, 1, default=math.nan), "'default' of Real must be .* got nan"),
+        (lambda: Real(0, 1, default=None), "'default' of Real must be .* got None"),
+        (
+            lambda: Integer(1, 9, default=2.0),
+            "'default' of Integer must be an integer from 1 to 9, got 2.0",
+        ),
+        (
+            lambda: Integer(0, 9, default=True),
+            "'default' of Integer must be an integer from 0 to 9, got True",
+        ),
+        (
+            lambda: Ordinal([1, 2], default=3),
+            r"'default' of Ordinal must be one of \[1, 2\], got 3",
+        ),
+        (
+            lambda: Categorical(["a"], default="b"),
+            r"'default' of Categorical must be one of \['a'\], got 'b'",
+        ),
+    ],
+)
+def test_a_default_that_is_not_offered_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
 def test_when_returns_a_copy_and_adds_to_what_is_there():
     plain = Real(0, 1)
     child = plain.when(a=1).when({"b": 2}, c=3)
