@@ -160,7 +160,6 @@ class MVRSMOptimizer:
             drawn = self.space.domain.sample(self._rng, self.n_initial_points)
             self._design = self.space.canonical(drawn)
         self._trials: list[Trial] = []
-        self._n_designed = 0
         self._points = np.empty((0, d))
         self._values: FloatArray = np.empty(0)
         self._pending: list[_Pending] = []
