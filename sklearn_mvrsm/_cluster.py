@@ -6,11 +6,18 @@ nothing waits in it, and which a lost machine can stop for good. Dask and ray ar
 directly: joblib's backend for the one keeps errors to itself, that for the other deals
 functions out in turn, to busy machines too. Any other backend is given functions in the
 way in which `Parallel` does it, the contract that all of them keep.
+
+A function learns over there whether anybody still waits for it, and whether the search
+goes on (`Liveness`). Dask and ray know both by themselves: each drops what was asked
+for by a program that is gone. So the search opens no port of its own.
 """
 
 import contextlib
 import functools
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,6 +25,12 @@ import joblib
 from joblib.parallel import get_active_backend
 
 from sklearn_mvrsm._sklearn_compat import is_local_backend, submit_to_backend
+
+_RPC_TIMEOUT = 5.0
+"""Seconds to wait for the answer of dask's scheduler."""
+
+_POLL_SECONDS = 0.1
+"""Seconds between checks whether ray has interrupted a task."""
 
 OnDone = Callable[["Any | Lost"], None]
 
@@ -27,6 +40,16 @@ class Lost:
     """A function of which no result will come, because of ``error``."""
 
     error: BaseException
+
+
+class Liveness(Protocol):
+    """What a process of a cluster can learn of its task and of the search."""
+
+    def is_cancelled(self) -> bool:
+        """Return whether nobody waits for the task any more."""
+
+    def is_over(self) -> bool | None:
+        """Return whether the search has ended or was killed; None if unknown."""
 
 
 class Cluster(Protocol):
@@ -42,11 +65,17 @@ class Cluster(Protocol):
 
     def submit(
         self, fn: Callable[..., Any], args: tuple[Any, ...], on_done: OnDone
-    ) -> None:
-        """Run a function; ``on_done`` is called with its result, in any thread."""
+    ) -> Any:
+        """Run a function on a `Liveness` and ``args``; return a handle to cancel it.
+
+        ``on_done`` is called with its result, in any thread.
+        """
+
+    def cancel(self, handle: Any) -> None:
+        """Drop a function that waits; tell one that runs, by its `Liveness`."""
 
     def close(self) -> None:
-        """Let go of it; functions that still run are given up."""
+        """Cancel all functions, and tell everybody there that the search is over."""
 
 
 def active_cluster(n_jobs: int | None) -> Cluster | None:
@@ -84,6 +113,17 @@ def _n_slots(total: int, wanted: int) -> int:
     return min(wanted, max(total, 1)) if wanted > 0 else max(total + 1 + wanted, 1)
 
 
+class Unwatched:
+    """Of a backend that can be asked about neither task nor search."""
+
+    def is_cancelled(self) -> bool:
+        """Return False: nobody can say."""
+        return False
+
+    def is_over(self) -> None:
+        """Return None: nobody can say."""
+
+
 class BackendCluster:
     """What any joblib backend reaches.
 
@@ -118,18 +158,70 @@ class BackendCluster:
     def submit(
         self, fn: Callable[..., Any], args: tuple[Any, ...], on_done: OnDone
     ) -> None:
-        """Run a function; ``on_done`` is called with its result, in any thread."""
+        """Run a function. See `Cluster.submit`."""
         submit_to_backend(
             self._backend,
             self._nested,
-            (fn, args, {}),
+            (fn, (Unwatched(), *args), {}),
             on_done,
             lambda error: on_done(Lost(error)),
         )
 
+    def cancel(self, handle: Any) -> None:
+        """Do nothing: not every backend can."""
+
     def close(self) -> None:
-        """Let go of the backend; functions that still run are given up."""
+        """Let go of the backend, which ends what still runs if it can."""
         self._resources.close()
+
+
+class DaskLiveness:
+    """Of the task of dask that this thread runs.
+
+    The scheduler forgets a key once no client wants it, and takes it from the worker.
+    A client wants its keys until it cancels them or is gone.
+
+    Parameters
+    ----------
+    marker : str
+        The key that the client wants as long as the search goes on.
+    """
+
+    def __init__(self, marker: str) -> None:
+        from distributed import get_worker
+
+        self._worker = get_worker()
+        self._key = self._worker.get_current_task()
+        self._marker = marker
+
+    def is_cancelled(self) -> bool:
+        """Return whether the worker was told to forget the task, or closes."""
+        task = self._worker.state.tasks.get(self._key)
+        state = None if task is None else task.state
+        return state not in ("executing", "long-running") or self._is_closing()
+
+    def is_over(self) -> bool | None:
+        """Ask the scheduler for the marker; None if it does not answer."""
+        from distributed.utils import sync
+
+        worker = self._worker
+        try:
+            found = sync(
+                worker.loop,
+                worker.scheduler.get_task_status,
+                keys=[self._marker],
+                callback_timeout=_RPC_TIMEOUT,
+            )
+        except Exception:
+            return True if self._is_closing() else None
+        return found[self._marker] is None
+
+    def _is_closing(self) -> bool:
+        return self._worker.status.name in ("closing", "closed", "failed")
+
+
+def _run_on_dask(marker: str, fn: Callable[..., Any], *args: Any) -> Any:
+    return fn(DaskLiveness(marker), *args)
 
 
 class DaskCluster:
@@ -147,6 +239,7 @@ class DaskCluster:
         self._backend = backend
         self._client = backend.client
         self.n_slots = _n_slots(backend.effective_n_jobs(-1), n_jobs)
+        self._marker: Any = None
         self._running: set[Any] = set()
         self._resources = contextlib.ExitStack()
 
@@ -161,11 +254,14 @@ class DaskCluster:
 
     def submit(
         self, fn: Callable[..., Any], args: tuple[Any, ...], on_done: OnDone
-    ) -> None:
-        """Run a function; ``on_done`` is called with its result, in any thread."""
+    ) -> Any:
+        """Run a function. See `Cluster.submit`."""
         self._check()
+        if self._marker is None or self._marker.cancelled():  # by a lost connection
+            self._marker = self._client.submit(int, pure=False)
         options = {"pure": False, **self._backend.submit_kwargs}
-        future = self._client.submit(fn, *args, **options)
+        call = (_run_on_dask, self._marker.key, fn, *args)
+        future = self._client.submit(*call, **options)
         self._running.add(future)
 
         def finish(future: Any) -> None:
@@ -179,17 +275,77 @@ class DaskCluster:
             on_done(result)
 
         future.add_done_callback(finish)
+        return future
+
+    def cancel(self, handle: Any) -> None:
+        """Have the scheduler forget a function. See `Cluster.cancel`."""
+        with contextlib.suppress(Exception):  # the cluster may be gone
+            self._client.cancel([handle], force=True)
 
     def close(self) -> None:
-        """Take back functions that have not begun, and forget those that run."""
-        with contextlib.suppress(Exception):  # the cluster may be gone
-            self._client.cancel(list(self._running), force=True)
+        """Have the scheduler forget the marker, and all functions."""
+        marker = [] if self._marker is None else [self._marker]
+        # in any case, though interrupted; and the cluster may be gone
+        with self._resources, contextlib.suppress(Exception):
+            self._client.cancel([*marker, *self._running], force=True)
+        self._marker = None
         self._running.clear()
-        self._resources.close()
 
     def _check(self) -> None:
         if self._client.status in ("closing", "closed"):
             raise ConnectionError("the client of the cluster is closed")
+
+
+class RayLiveness:
+    """Of a task of ray.
+
+    Parameters
+    ----------
+    interrupted : threading.Event
+        Set once ray has interrupted the task.
+    markers : list of ObjectRef
+        One, of a task that goes on until the search ends or is gone.
+    """
+
+    def __init__(self, interrupted: threading.Event, markers: list[Any]) -> None:
+        self._interrupted = interrupted
+        self._markers = markers
+
+    def is_cancelled(self) -> bool:
+        """Return whether the task was interrupted."""
+        return self._interrupted.is_set()
+
+    def is_over(self) -> bool:
+        """Return whether the task of the marker has ended."""
+        import ray
+
+        try:
+            return bool(ray.wait(self._markers, timeout=0)[0])
+        except Exception:  # ray itself has ended here
+            return True
+
+
+def _run_on_ray(markers: list[Any], fn: Callable[..., Any], *args: Any) -> Any:
+    """Run a function in a thread, and watch in this one, which ray interrupts."""
+    interrupted = threading.Event()
+    call = (fn, RayLiveness(interrupted, markers), *args)
+    future: Future[Any] | None = None
+    with ThreadPoolExecutor(1) as executor:
+        while future is None or not future.done():
+            try:
+                future = executor.submit(*call) if future is None else future
+                wait([future], _POLL_SECONDS)
+            except KeyboardInterrupt:
+                interrupted.set()
+                if future is None:  # it may have been submitted all the same
+                    raise
+    return future.result()
+
+
+def _sleep() -> None:
+    """Mark a search as alive."""
+    while True:
+        time.sleep(1.0)
 
 
 class RayCluster:
@@ -214,10 +370,13 @@ class RayCluster:
         total = int(cores / (self._options["num_cpus"] or 1))
         self.n_slots = _n_slots(max(total, 1), n_jobs)
         self._task_of = functools.cache(ray.remote)
+        self._markers: list[Any] = []
         self._running: set[Any] = set()
 
     def open(self) -> None:
-        """Do nothing: ray is there."""
+        """Start the task that marks the search as alive; it takes no slot."""
+        marker = self._task_of(_sleep).options(num_cpus=0, max_retries=-1)
+        self._markers = [marker.remote()]
 
     def share(self, data: Any) -> Any:
         """Put an array in ray's object store."""
@@ -227,23 +386,30 @@ class RayCluster:
 
     def submit(
         self, fn: Callable[..., Any], args: tuple[Any, ...], on_done: OnDone
-    ) -> None:
-        """Run a function; ``on_done`` is called with its result, in any thread."""
-        task = self._task_of(fn).options(**self._options).remote(*args)
-        self._running.add(task)
+    ) -> Any:
+        """Run a function. See `Cluster.submit`."""
+        task = self._task_of(_run_on_ray).options(**self._options)
+        reference = task.remote(self._markers, fn, *args)
+        self._running.add(reference)
 
         def finish(future: Any) -> None:
-            self._running.discard(task)
+            self._running.discard(reference)
             error = future.exception()
             on_done(future.result() if error is None else Lost(error))
 
-        task.future().add_done_callback(finish)
+        reference.future().add_done_callback(finish)
+        return reference
 
-    def close(self) -> None:
-        """Give up functions that still run; ray ends their processes."""
+    def cancel(self, handle: Any) -> None:
+        """Have ray interrupt a function. See `Cluster.cancel`."""
         import ray
 
-        for task in list(self._running):
-            with contextlib.suppress(Exception):  # ray may be gone
-                ray.cancel(task, force=True)
+        with contextlib.suppress(Exception):  # ray may be gone
+            ray.cancel(handle)
+
+    def close(self) -> None:
+        """Have ray end the marker, and interrupt all functions."""
+        for handle in [*self._markers, *self._running]:
+            self.cancel(handle)
+        self._markers = []
         self._running.clear()

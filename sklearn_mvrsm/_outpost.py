@@ -1,8 +1,8 @@
-"""What a process of a cluster keeps for a search: the data, and children that fit.
+"""State that a process of a cluster keeps for one search: the data, and children.
 
 Each task of the cluster runs its fit in a child that can be killed, so that no fit can
-hurt the process of the cluster. A child stays for the next task, and an outpost until
-the search is over; where it cannot learn that, until nobody has used it for a while.
+hurt the process of the cluster. A child stays for the next task, and all of it until
+the search is over; where that cannot be known, until it was not used for a while.
 """
 
 import contextlib
@@ -20,36 +20,38 @@ from typing import Any
 
 import joblib
 
+from sklearn_mvrsm._cluster import Liveness
 from sklearn_mvrsm._outcomes import Event, Outcome, Raised, describe
 from sklearn_mvrsm._payload import PayloadCopy
 from sklearn_mvrsm._process import encode_task, run_encoded
 from sklearn_mvrsm._surroundings import thread_limits
-from sklearn_mvrsm._tether import Number, hold
 from sklearn_mvrsm._workers import WorkerPool
 
 IDLE_SECONDS = 60.0
-"""After so long without a task an outpost that has no line to its search closes."""
+"""After so long without a task a host closes that cannot know if the search is over."""
 
-_FAREWELL_SECONDS = 5.0
-"""How long the end of an outpost waits for that of the tasks that run."""
+_WATCH_SECONDS = 1.0
+"""How often a host that is idle asks whether the search is over."""
 
-_REDIAL_SECONDS = 10.0
-"""How soon a search that could not be reached is called again."""
+_CLOSE_TIMEOUT = 5.0
+"""How long the end of a host waits for that of the tasks that run."""
 
-_GLANCE = 0.1
-"""Seconds between looks at whether a running task is still wanted."""
+_POLL_SECONDS = 0.1
+"""Seconds between checks whether a running task is still wanted."""
+
+
+_TASK_ID = 0
+"""Names the task of a pool, which has one at a time."""
 
 
 @dataclass(frozen=True)
-class Mission:
-    """What an outpost must know; it goes with every task, and is small.
+class HostConfig:
+    """What a host must know of a search; it goes with every task, and is small.
 
     Attributes
     ----------
     key : str
         Names the search.
-    number : Number
-        Where the search can be called.
     setup : callable
         Called once in each child, with the path of the data.
     memory_limit : int or None
@@ -59,14 +61,13 @@ class Mission:
     """
 
     key: str
-    number: Number
     setup: Callable[[str], object]
     memory_limit: int | None
     n_threads: int = 1
 
 
 @dataclass(frozen=True)
-class Report:
+class HostReply:
     """What a task of the cluster sends back: plain data.
 
     Attributes
@@ -88,17 +89,21 @@ class Report:
     problem: str = ""
 
 
-def run_at_outpost(
-    mission: Mission, serial: int, blob: bytes, timeout: float | None, data: Any = None
-) -> Report:
+def run_on_host(
+    liveness: Liveness,
+    config: HostConfig,
+    blob: bytes,
+    timeout: float | None,
+    data: Any = None,
+) -> HostReply:
     """Run a task for a search in this process of a cluster.
 
     Parameters
     ----------
-    mission : Mission
+    liveness : Liveness
+        Whether anybody waits for the task, and for others of the search.
+    config : HostConfig
         The search.
-    serial : int
-        Number of the task.
     blob : bytes
         A function and its arguments, as `encode_task` makes them. The function is given
         the path of the data before them.
@@ -109,55 +114,59 @@ def run_at_outpost(
 
     Returns
     -------
-    Report
+    HostReply
         Without an outcome and a problem where the data are missing, or where the
         search or the task was given up.
     """
     try:
-        outpost = _outpost(mission, data)
-        return outpost.run(serial, blob, timeout)
-    except _NobodyHereError:
-        return Report(_here())
+        if liveness.is_cancelled():
+            raise HostClosedError
+        return _host(config, liveness, data).run(liveness, blob, timeout)
+    except HostClosedError:
+        return HostReply(_here())
     except Exception as error:
-        return Report(_here(), problem=describe(error).message)
+        return HostReply(_here(), problem=describe(error).message)
 
 
-class _NobodyHereError(Exception):
-    """There is no outpost, or it is about to close."""
+class HostClosedError(Exception):
+    """There is no host for a task, or it is about to close."""
 
 
 def _here() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-_outposts: dict[str, "Outpost"] = {}
+_hosts: dict[str, "FitHost"] = {}
 _registry = threading.Lock()
 
 
-def _outpost(mission: Mission, data: Any) -> "Outpost":
-    """Find the outpost of a search in this process, or make it."""
+def _host(config: HostConfig, liveness: Liveness, data: Any) -> "FitHost":
+    """Find the host of a search in this process, or make it."""
     with _registry:
-        found = _outposts.get(mission.key)
+        found = _hosts.get(config.key)
         if found is None or found.has_ended:
             if data is None:
-                raise _NobodyHereError
-            found = _outposts[mission.key] = Outpost(mission, data)
+                raise HostClosedError
+            found = _hosts[config.key] = FitHost(config, liveness, data)
         return found
 
 
-class Outpost:
+class FitHost:
     """The children and the data of one search in this process.
 
     Parameters
     ----------
-    mission : Mission
+    config : HostConfig
         The search.
+    liveness : Liveness
+        Of the first task.
     data : ndarray of uint8
         The bytes of a payload file.
     """
 
-    def __init__(self, mission: Mission, data: Any) -> None:
-        self._mission = mission
+    def __init__(self, config: HostConfig, liveness: Liveness, data: Any) -> None:
+        self._config = config
+        self._liveness = liveness  # of the last task
         self._file = PayloadCopy(data)
         self._file.__enter__()
         self._lock = threading.Lock()
@@ -165,29 +174,26 @@ class Outpost:
         self._n_pools = 0
         self._n_busy = 0
         self._last_used = time.monotonic()
-        self._unwanted: set[int] = set()
         self._ended = threading.Event()
         self._closing = threading.Lock()
         self._is_closed = False
         # Not by atexit: before, a process of multiprocessing waits for its children.
         self._at_exit = Finalize(None, self.close, exitpriority=100)
-        threading.Thread(target=self._watch, name="outpost", daemon=True).start()
+        threading.Thread(target=self._watch, name="fit-host", daemon=True).start()
 
-    def run(self, serial: int, blob: bytes, timeout: float | None) -> Report:
-        """Run a task in a child; see `run_at_outpost`."""
-        if serial in self._unwanted:
-            return Report(_here())
-        with self._child() as (slot, pool):
+    def run(self, liveness: Liveness, blob: bytes, timeout: float | None) -> HostReply:
+        """Run a task in a child; see `run_on_host`."""
+        with self._child(liveness) as (slot, pool):
             place = f"{_here()}:{slot}"
             task = encode_task(_call_with_path, (self._file.path, blob))
-            pool.submit(serial, run_encoded, task, None, None, timeout=timeout)
-            event = self._wait(pool, serial)
+            pool.submit(_TASK_ID, run_encoded, task, None, None, timeout=timeout)
+            event = self._wait(pool, liveness)
         if event is None:
-            return Report(place)
+            return HostReply(place)
         outcome = event.outcome
         if isinstance(outcome, Raised):
             outcome = replace(outcome, exception=None)
-        return Report(place, outcome, event.finished - event.started)
+        return HostReply(place, outcome, event.finished - event.started)
 
     @property
     def has_ended(self) -> bool:
@@ -202,7 +208,7 @@ class Outpost:
         for _, pool in idle:
             if pool is not None:
                 pool.close()
-        end = time.monotonic() + _FAREWELL_SECONDS
+        end = time.monotonic() + _CLOSE_TIMEOUT
         while self._n_busy and time.monotonic() < end:  # they close their own
             time.sleep(0.02)
         with self._closing:
@@ -211,15 +217,16 @@ class Outpost:
             self._is_closed = True
         self._at_exit.cancel()
         with _registry:
-            if _outposts.get(self._mission.key) is self:
-                del _outposts[self._mission.key]
+            if _hosts.get(self._config.key) is self:
+                del _hosts[self._config.key]
 
     @contextlib.contextmanager
-    def _child(self) -> Iterator[tuple[int, WorkerPool]]:
+    def _child(self, liveness: Liveness) -> Iterator[tuple[int, WorkerPool]]:
         """Lend a pool of one child, which nobody else uses meanwhile."""
         with self._lock:
             if self._ended.is_set():
-                raise _NobodyHereError
+                raise HostClosedError
+            self._liveness = liveness
             self._n_busy += 1
             slot, pool = self._idle.pop() if self._idle else (self._n_pools, None)
             self._n_pools = max(self._n_pools, slot + 1)
@@ -244,46 +251,50 @@ class Outpost:
     def _new_pool(self) -> WorkerPool:
         return WorkerPool(
             1,
-            setup=partial(self._mission.setup, self._file.path),
+            setup=partial(self._config.setup, self._file.path),
             # a slot of a cluster is one core
-            env=thread_limits(joblib.cpu_count(), self._mission.n_threads),
-            memory_limit=self._mission.memory_limit,
+            env=thread_limits(joblib.cpu_count(), self._config.n_threads),
+            memory_limit=self._config.memory_limit,
             keep_spare=False,
         )
 
-    def _wait(self, pool: WorkerPool, serial: int) -> Event | None:
-        """Wait for a task; None if it is not wanted any more.
+    def _wait(self, pool: WorkerPool, liveness: Liveness) -> Event | None:
+        """Wait for the task; None if it was cancelled, or the search is over.
 
-        It may go on for as long as a new child takes to start, as in `Pool.cancel`.
+        A cancelled one may go on for as long as a new child takes to start, as in
+        `Pool.cancel`.
         """
         give_up = math.inf
         while not self._ended.is_set() and time.monotonic() < give_up:
-            event = pool.next_event(_GLANCE)
+            event = pool.next_event(_POLL_SECONDS)
             if event is not None:
                 return event
-            if serial in self._unwanted:
-                self._unwanted.discard(serial)
-                if not pool.n_running:  # its child is still starting, and may stay
-                    pool.cancel(serial)
-                    return None
-                give_up = time.monotonic() + pool.start_seconds
+            if not liveness.is_cancelled():
+                continue
+            if not pool.n_running:  # its child is still starting, and may stay
+                pool.cancel(_TASK_ID)
+                return None
+            if liveness.is_over():
+                return None
+            give_up = min(give_up, time.monotonic() + pool.start_seconds)
         return None
 
     def _watch(self) -> None:
         """Close when the search is over, or seems to be."""
-        while not hold(self._mission.number, self._unwanted.add, self.close):
-            call_again = time.monotonic() + _REDIAL_SECONDS
-            while time.monotonic() < call_again and not self._ended.wait(1.0):
-                self._end_if_forgotten()
-            if self._ended.is_set():
-                self.close()
-                return
+        while not self._ended.wait(_WATCH_SECONDS):
+            idle = self._idle_seconds()
+            if idle < _WATCH_SECONDS:
+                continue
+            is_over = self._liveness.is_over()
+            if is_over or (is_over is None and idle > IDLE_SECONDS):
+                with self._lock:
+                    if not self._n_busy:
+                        self._ended.set()
+        self.close()
 
-    def _end_if_forgotten(self) -> None:
+    def _idle_seconds(self) -> float:
         with self._lock:
-            idle = time.monotonic() - self._last_used
-            if not self._n_busy and idle > IDLE_SECONDS:
-                self._ended.set()
+            return 0.0 if self._n_busy else time.monotonic() - self._last_used
 
 
 def _call_with_path(path: str, blob: bytes) -> Any:

@@ -1,12 +1,11 @@
 """The pool whose slots are on a cluster.
 
 A task goes to the cluster as soon as a slot is free, from whichever thread finds out.
-There it runs in a child of some process (`run_at_outpost`), so the cluster never loses
+There it runs in a child of some process (`run_on_host`), so the cluster never loses
 a process to a fit. The data go along with the first tasks, and again where a process
 says that it does not have them. All times are those of ``time.monotonic`` here.
 """
 
-import contextlib
 import time
 import uuid
 from collections.abc import Callable, Hashable
@@ -28,31 +27,25 @@ from sklearn_mvrsm._outcomes import (
     causes,
     summary,
 )
-from sklearn_mvrsm._outpost import Mission, Report, run_at_outpost
+from sklearn_mvrsm._outpost import HostConfig, HostReply, run_on_host
 from sklearn_mvrsm._pool import ReportingPool
 from sklearn_mvrsm._process import Answer, decode, encode_task
-from sklearn_mvrsm._tether import Tether
 
 _MAX_TRIES = 2
 """So often a task is handed to the cluster before it counts as crashed."""
-
-_FAREWELL_SECONDS = 5.0
-"""How long the end of a pool waits for the cluster to be tidied up."""
-
-_LINGER_SECONDS = 60.0
-"""How long a task that starts later than that can still learn of the end."""
 
 
 @dataclass(eq=False)
 class _Task:
     task_id: Hashable
-    serial: int
     blob: bytes
     timeout: float | None
     needs_data: bool = False
     n_tries: int = 0
     sent: float = 0.0
     ticket: object = None  # of the answer that is waited for, if one is
+    handle: Any = None  # of the cluster
+    is_cancelled: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +53,7 @@ class _Note:
     """What a thread found out about a task."""
 
     task: _Task
-    result: Report | Lost | Raised | OutOfMemory
+    result: HostReply | Lost | Raised | OutOfMemory
     when: float
 
 
@@ -98,10 +91,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
         self._places: dict[str, int] = {}
         self._n_submitted = 0
         self._n_losses = 0
-        self._tether = Tether()
-        self._mission = Mission(
-            uuid.uuid4().hex, self._tether.number, setup, memory_limit, n_threads
-        )
+        self._config = HostConfig(uuid.uuid4().hex, setup, memory_limit, n_threads)
 
     def __enter__(self) -> Self:
         try:
@@ -130,8 +120,8 @@ class RemotePool(ReportingPool[_Task, _Note]):
         """
         encoded = attempt(encode_task, (fn, args))
         blob = encoded.value if isinstance(encoded, Returned) else b""
-        serial = self._n_submitted
-        task = _Task(task_id, serial, blob, timeout, serial < self.n_workers)
+        is_first = self._n_submitted < self.n_workers
+        task = _Task(task_id, blob, timeout, needs_data=is_first)
         self._n_submitted += 1
         self._open[task_id] = task
         if not isinstance(encoded, Returned):
@@ -144,36 +134,25 @@ class RemotePool(ReportingPool[_Task, _Note]):
     def cancel(self, task_id: Hashable) -> bool:
         """Drop a task. See `Pool.cancel`."""
         task = self._open.pop(task_id, None)
+        if task is None:
+            return False
         with self._lock:
-            if task is not None and task in self._queue:
+            if task in self._queue:
                 self._queue.remove(task)
                 return True
-        if task is not None:
-            self._tether.cancel(task.serial)
+            task.is_cancelled = True
+        if task.handle is not None:
+            self._cluster.cancel(task.handle)
         return False
 
     def close(self) -> None:
-        """Kill all that runs, and leave nothing on the cluster."""
+        """Have the cluster kill all that runs, and remove the data."""
         self._closed = True
         with self._lock:
             self._queue.clear()
-        end = time.monotonic() + _FAREWELL_SECONDS
-        with contextlib.ExitStack() as last:  # all of it, even if interrupted
-            last.callback(self._open.clear)
-            last.callback(self._cluster.close)
-            last.callback(self._hang_up, end)
-            self._tether.end()
-            while self._n_unanswered() and self._can_hear() and time.monotonic() < end:
-                time.sleep(0.02)
+        self._open.clear()
+        self._cluster.close()
         self._shared = None
-
-    def _hang_up(self, end: float) -> None:
-        """Close the line, but not yet where somebody may still have to learn that."""
-        callers = {place.rpartition(":")[0] for place in self._places}
-        if self._n_unanswered() or self._tether.n_calls < len(callers):
-            self._tether.close_later(_LINGER_SECONDS)
-        else:
-            self._tether.close(end - time.monotonic())
 
     def _fill(self) -> None:
         """Send tasks that wait to slots that are free."""
@@ -183,24 +162,16 @@ class RemotePool(ReportingPool[_Task, _Note]):
                 self._sent.add(task)
                 self._send(task)
 
-    def _can_hear(self) -> bool:
-        """Whether tasks may still learn of the end: none is known that could not."""
-        return self._tether.n_calls > 0 or not self._places
-
-    def _n_unanswered(self) -> int:
-        with self._lock:
-            return sum(task.ticket is not None for task in self._sent)
-
     def _send(self, task: _Task) -> None:
         task.n_tries += 1
         task.ticket = ticket = object()
         task.sent = time.monotonic()
-        args: tuple[Any, ...] = (self._mission, task.serial, task.blob, task.timeout)
+        args: tuple[Any, ...] = (self._config, task.blob, task.timeout)
         if task.needs_data:
             args = (*args, self._shared)
         try:
             on_done = partial(self._on_done, task, ticket)
-            self._cluster.submit(run_at_outpost, args, on_done)
+            task.handle = self._cluster.submit(run_on_host, args, on_done)
         except Exception as error:
             self._on_done(task, ticket, Lost(error))
 
@@ -211,9 +182,9 @@ class RemotePool(ReportingPool[_Task, _Note]):
             if task.ticket is not ticket:
                 return  # said before
             task.ticket = None
-            if not isinstance(result, Report | Lost):
+            if not isinstance(result, HostReply | Lost):
                 result = Lost(TypeError(f"the cluster returned {type(result)}"))
-            if _is_well(result):
+            if task.is_cancelled or _is_well(result):
                 self._sent.discard(task)
                 self._fill()
             self._notes.put(_Note(task, result, now))
@@ -223,7 +194,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
         task, result = note.task, note.result
         with self._lock:
             self._sent.discard(task)  # not well: still in its slot
-        if isinstance(result, Report) and result.problem:
+        if isinstance(result, HostReply) and result.problem:
             raise RuntimeError(
                 f"no fit can be run in a process of the cluster, {result.place}: "
                 f"{result.problem}"
@@ -232,7 +203,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
             return None
         if isinstance(result, Raised | OutOfMemory):  # it could not be pickled
             return self._event(task, result, None, note.when, note.when)
-        if isinstance(result, Report) and result.outcome is not None:
+        if isinstance(result, HostReply) and result.outcome is not None:
             self._n_losses = 0
             return self._reported(task, result, note.when)
         return self._try_again(task, result, note.when)
@@ -240,11 +211,11 @@ class RemotePool(ReportingPool[_Task, _Note]):
     def _event_of(self, note: _Note) -> Event | None:
         """Return the event of a task whose outcome was reported."""
         task, result = note.task, note.result
-        if not self._is_open(task) or not isinstance(result, Report):
+        if not self._is_open(task) or not isinstance(result, HostReply):
             return None
         return self._reported(task, result, note.when) if result.outcome else None
 
-    def _reported(self, task: _Task, report: Report, when: float) -> Event:
+    def _reported(self, task: _Task, report: HostReply, when: float) -> Event:
         """Make an event of a report that has an outcome."""
         assert report.outcome is not None
         slot = self._places.setdefault(report.place, len(self._places))
@@ -252,10 +223,10 @@ class RemotePool(ReportingPool[_Task, _Note]):
         return self._event(task, _decoded(report.outcome), slot, started, when)
 
     def _try_again(
-        self, task: _Task, result: Report | Lost, now: float
+        self, task: _Task, result: HostReply | Lost, now: float
     ) -> Event | None:
         """Send a task once more, with the data; give it up if that was in vain."""
-        if isinstance(result, Report) and not task.needs_data:
+        if isinstance(result, HostReply) and not task.needs_data:
             task.n_tries = 0  # its data were not there
         else:
             reason, error = _reason(result)
@@ -298,7 +269,7 @@ def _is_well(result: Any) -> bool:
 
     After other outcomes the caller may want to drop tasks that wait.
     """
-    return isinstance(result, Report) and isinstance(result.outcome, Returned | None)
+    return isinstance(result, HostReply) and isinstance(result.outcome, Returned | None)
 
 
 def _decoded(outcome: Outcome) -> Outcome:
@@ -309,11 +280,11 @@ def _decoded(outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _reason(result: Report | Lost) -> tuple[str, BaseException | None]:
+def _reason(result: HostReply | Lost) -> tuple[str, BaseException | None]:
     """Say why there is no outcome."""
     if isinstance(result, Lost):
         return f"the fit was lost: {summary(result.error)}", result.error
-    return f"the connection with {result.place} broke", None
+    return f"{result.place} ended before the fit", None
 
 
 def _is_import_error(error: BaseException | None) -> bool:

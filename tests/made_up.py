@@ -2,12 +2,13 @@
 
 import os
 import threading
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 
 from joblib.parallel import ParallelBackendBase, SequentialBackend
 
+from sklearn_mvrsm._cluster import Lost
 from sklearn_mvrsm._outcomes import Returned
-from sklearn_mvrsm._outpost import Report, _call_with_path, run_at_outpost
+from sklearn_mvrsm._outpost import HostReply, _call_with_path, run_on_host
 from sklearn_mvrsm._process import encode_task, run_encoded
 
 
@@ -46,7 +47,7 @@ class NoMachine(ParallelBackendBase):
 class MadeUp:
     """A cluster of ``n_slots`` threads.
 
-    ``disturb(serial, n_try, has_data)`` returns what a task gives instead of running,
+    ``disturb(task_id, n_try, has_data)`` returns what a task gives instead of running,
     or None. ``path`` is where the data are written.
     """
 
@@ -56,6 +57,7 @@ class MadeUp:
         self.path = path
         self.tries = {}
         self.sent = []
+        self.cancelled = []
         self.n_shared = 0
         self.running = self.most_running = 0
         self.opened = self.closed = False
@@ -69,24 +71,32 @@ class MadeUp:
         return data[:]
 
     def submit(self, fn, args, on_done):
-        assert fn is run_at_outpost
-        _mission, serial, blob, timeout, *data = args
-        self.tries[serial] = self.tries.get(serial, 0) + 1
-        self.sent.append((serial, bool(data)))
+        assert fn is run_on_host
+        _config, blob, timeout, *data = args
+        task_id = on_done.args[0].task_id
+        self.tries[task_id] = self.tries.get(task_id, 0) + 1
+        self.sent.append((task_id, bool(data)))
         self.running += 1
         self.most_running = max(self.running, self.most_running)
         threading.Thread(
-            target=self.work, args=(serial, blob, timeout, data, on_done)
+            target=self.work, args=(task_id, blob, timeout, data, on_done)
         ).start()
+        return on_done
 
-    def work(self, serial, blob, timeout, data, on_done):
-        found = self.disturb(serial, self.tries[serial], bool(data))
+    def work(self, task_id, blob, timeout, data, on_done):
+        found = self.disturb(task_id, self.tries[task_id], bool(data))
         if found is None:
             task = encode_task(_call_with_path, (self.path, blob))
             answer = run_encoded(task, timeout, None)
-            found = Report(f"here:{serial % 2}", Returned(answer), answer.elapsed)
+            place = f"here:{len(self.sent) % 2}"
+            found = HostReply(place, Returned(answer), answer.elapsed)
         self.running -= 1
         on_done(found)
+
+    def cancel(self, on_done):
+        """Forget a task, as dask does: the caller hears of it at once."""
+        self.cancelled.append(on_done.args[0].task_id)
+        on_done(Lost(CancelledError()))
 
     def close(self):
         self.closed = True

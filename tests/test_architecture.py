@@ -83,7 +83,6 @@ LAYERS = {
         "_fold",
         "_fold_score",
         "_cluster",
-        "_tether",
         "_outpost",
         "_remote",
         "_evaluation",

@@ -1,18 +1,24 @@
 """Where fits are to run, as joblib says; and what is done with a cluster."""
 
+import _thread
+import contextlib
 import sys
-from concurrent.futures import CancelledError, Future
-from types import SimpleNamespace
+import threading
+import time
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 
 import pytest
 from joblib import parallel_config
 from made_up import NoMachine
 
+from sklearn_mvrsm import _cluster
 from sklearn_mvrsm._cluster import (
     BackendCluster,
     DaskCluster,
     Lost,
     RayCluster,
+    _run_on_dask,
+    _run_on_ray,
     active_cluster,
 )
 
@@ -77,6 +83,11 @@ def test_no_job_is_refused():
         active_cluster(0)
 
 
+def divide(liveness, a, b):
+    """Return what can be learned of a task and its search, and a quotient."""
+    return liveness.is_cancelled(), liveness.is_over(), a // b
+
+
 def test_a_backend_is_used_from_open_to_close():
     backend = EightSlots()
     found = []
@@ -84,10 +95,11 @@ def test_a_backend_is_used_from_open_to_close():
         cluster = active_cluster(3)
         assert isinstance(cluster, BackendCluster)
         cluster.open()
-        cluster.submit(max, (1, 2), found.append)
-        cluster.submit(divmod, (1, 0), found.append)
+        cluster.submit(divide, (7, 2), found.append)
+        cluster.submit(divide, (7, 0), found.append)
+        cluster.cancel(None)
         cluster.close()
-    assert found[0] == 2
+    assert found[0] == (False, None, 3)
     assert isinstance(found[1], Lost)
     assert isinstance(found[1].error, ZeroDivisionError)
     assert backend.log == ["start", "abort", "stop", "terminate"]
@@ -109,25 +121,37 @@ def test_a_cluster_that_cannot_be_opened_is_let_go():
 # ------------------------------------------------------------------ dask
 
 
+class Key(Future):
+    """A future of dask."""
+
+    def __init__(self, key):
+        super().__init__()
+        self.key = key
+
+
 class Client:
     """A client of dask: tasks end when they are told to."""
 
     def __init__(self):
         self.status = "running"
         self.log = []
+        self.markers = []
 
     def scatter(self, data, *, hash):
         assert not hash
         return ("scattered", data)
 
     def submit(self, fn, *args, **options):
-        future = Future()
-        self.log.append((fn, args, options, future))
+        future = Key(f"key {len(self.log)}")
+        if fn is int:
+            self.markers.append(future)
+        else:
+            self.log.append((fn, args, options, future))
         return future
 
     def cancel(self, futures, *, force):
         assert force
-        self.log.append(("cancelled", len(futures)))
+        self.log.append(("cancelled", futures))
 
 
 class DaskDistributedBackend(EightSlots):
@@ -147,20 +171,45 @@ def test_dask_is_asked_through_its_client():
         assert cluster.n_slots == 3
         assert cluster.share("data") == ("scattered", "data")
         for _ in range(4):
-            cluster.submit(max, (1, 2), found.append)
+            handle = cluster.submit(max, (1, 2), found.append)
         calls = backend.client.log[:]
+        (marker,) = backend.client.markers
         calls[0][-1].set_result(2)
         calls[1][-1].set_exception(ZeroDivisionError())
         calls[2][-1].cancel()
+        cluster.cancel(handle)
         cluster.close()
-    assert calls[0][:3] == (max, (1, 2), {"pure": False, "retries": 2})
+    assert calls[0][:3] == (
+        _run_on_dask,
+        (marker.key, max, 1, 2),
+        {"pure": False, "retries": 2},
+    )
     assert found[0] == 2
     assert [type(lost.error) for lost in found[1:]] == [
         ZeroDivisionError,
         CancelledError,
     ]
-    assert backend.client.log[-1] == ("cancelled", 1)
+    assert backend.client.log[-2:] == [
+        ("cancelled", [handle]),
+        ("cancelled", [marker, handle]),
+    ]
     assert backend.log == []
+
+
+def test_a_marker_that_is_lost_is_replaced():
+    # A client that has lost its scheduler, and found it again, has no key any more.
+    backend = DaskDistributedBackend()
+    with parallel_config(backend):
+        cluster = active_cluster(3)
+        cluster.open()
+        cluster.submit(max, (1, 2), print)
+        (marker,) = backend.client.markers
+        marker.cancel()
+        cluster.submit(max, (1, 2), print)
+        cluster.submit(max, (1, 2), print)
+        cluster.close()
+    keys = [args[0] for _, args, *_ in backend.client.log[:3]]
+    assert keys == [marker.key, *[backend.client.markers[1].key] * 2]
 
 
 def test_a_client_that_is_closed_is_not_waited_for():
@@ -174,7 +223,54 @@ def test_a_client_that_is_closed_is_not_waited_for():
         with pytest.raises(ConnectionError, match="closed"):
             cluster.share("data")
         backend.client.cancel = None  # whatever it is that cannot be done any more
+        cluster.cancel(None)
         cluster.close()
+
+
+def until(condition):
+    end = time.monotonic() + 20.0
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+seen = []
+done = threading.Event()
+
+
+def look_and_wait(liveness):
+    """Note what can be learned of a task and its search; wait until ``done``."""
+    seen.append((liveness, liveness.is_cancelled(), liveness.is_over()))
+    done.wait(20.0)
+
+
+def test_a_task_of_dask_learns_what_becomes_of_it_and_of_its_search(monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="dask is not installed")
+    options = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None}
+    with (
+        distributed.Client(processes=False, **options),
+        contextlib.ExitStack() as last,
+        parallel_config("dask"),
+    ):
+        last.callback(done.set)
+        cluster = active_cluster(None)
+        cluster.open()
+        one = cluster.submit(look_and_wait, (), lambda _: None)
+        cluster.submit(look_and_wait, (), lambda _: None)
+        until(lambda: len(seen) == 2)
+        cluster.cancel(one)
+        tasks, *early = zip(*seen, strict=True)
+        until(lambda: sum(task.is_cancelled() for task in tasks) == 1)
+        assert [task.is_over() for task in tasks] == [False, False]
+        cluster.close()
+        until(lambda: all(task.is_cancelled() for task in tasks))
+        assert [task.is_over() for task in tasks] == [True, True]
+        with monkeypatch.context() as patch:
+            patch.setattr(_cluster, "_RPC_TIMEOUT", 0.0)
+            assert tasks[0].is_over() is None
+    assert early == [(False, False), (False, False)]
+    assert tasks[0].is_over()  # whatever its search does: the worker is closed
+    assert tasks[0].is_cancelled()
 
 
 # ------------------------------------------------------------------ ray
@@ -190,14 +286,15 @@ class Task:
         return self
 
     def remote(self, *args):
-        reference = SimpleNamespace(args=args, result=Future())
+        reference = Reference(args)
         self.ray.log.append((self.fn, reference))
-        return Reference(reference.result)
+        return reference
 
 
 class Reference:
-    def __init__(self, result):
-        self.result = result
+    def __init__(self, args):
+        self.args = args
+        self.result = Future()
 
     def future(self):
         return self.result
@@ -224,9 +321,13 @@ class Ray:
     def remote(self, fn):
         return Task(self, fn)
 
-    def cancel(self, task, *, force):
-        assert force
+    def cancel(self, task):
         self.log.append(("cancelled", task))
+
+    def wait(self, references, *, timeout):
+        assert timeout == 0
+        done = [each for each in references if each.result.done()]
+        return done, [each for each in references if each not in done]
 
 
 class RayBackend(EightSlots):
@@ -259,14 +360,66 @@ def test_ray_is_asked_for_tasks_of_its_own(ray):
         cluster.open()
         assert isinstance(cluster, RayCluster)
         assert cluster.share("data") == ("put", "data")
-        for _ in range(3):
-            cluster.submit(max, (1, 2), found.append)
-        calls = [entry for entry in ray.log if entry[0] is max]
-        calls[0][1].result.set_result(2)
-        calls[1][1].result.set_exception(ZeroDivisionError())
+        handles = [cluster.submit(max, (1, 2), found.append) for _ in range(3)]
+        handles[0].result.set_result(2)
+        handles[1].result.set_exception(ZeroDivisionError())
+        cluster.cancel(handles[2])
         cluster.close()
-    assert calls[0][1].args == (1, 2)
-    assert ray.log[1] == ("options", {"num_cpus": 1})
+    assert ray.log[1] == ("options", {"num_cpus": 0, "max_retries": -1})
+    marker = ray.log[2][1]
+    assert ray.log[3] == ("options", {"num_cpus": 1})
+    assert ray.log[4] == (_run_on_ray, handles[0])
+    assert handles[0].args == ([marker], max, 1, 2)
     assert found[0] == 2
     assert isinstance(found[1], Lost)
-    assert [entry for entry in ray.log if entry[0] == "cancelled"] == [ray.log[-1]]
+    assert [entry[1] for entry in ray.log if entry[0] == "cancelled"] == [
+        handles[2],
+        marker,
+        handles[2],
+    ]
+
+
+def test_a_task_of_ray_learns_what_becomes_of_it_and_of_its_search(ray, monkeypatch):
+    marker = Reference(())
+    waits = threading.Event()
+
+    def note_and_wait(*args):
+        waits.set()
+        return wait(*args)
+
+    def look(liveness, result):
+        assert waits.wait(20.0)
+        assert not liveness.is_cancelled()
+        assert not liveness.is_over()
+        marker.result.set_result(None)
+        assert liveness.is_over()
+        ray.wait = None  # it has ended in this process
+        assert liveness.is_over()
+        _thread.interrupt_main()  # as ray does
+        until(liveness.is_cancelled)
+        return result
+
+    monkeypatch.setattr(_cluster, "wait", note_and_wait)
+    assert _run_on_ray([marker], look, 3) == 3
+
+
+def test_a_task_of_ray_may_be_interrupted_before_it_begins(monkeypatch):
+    def interrupted(self, fn, liveness):
+        ended.append(ThreadPoolExecutor.submit(self, until, liveness.is_cancelled))
+        raise KeyboardInterrupt
+
+    ended = []
+    executor = type("Executor", (ThreadPoolExecutor,), {"submit": interrupted})
+    monkeypatch.setattr(_cluster, "ThreadPoolExecutor", executor)
+    with pytest.raises(KeyboardInterrupt):
+        _run_on_ray([], print)
+    assert ended[0].done()
+
+
+def test_what_a_task_of_ray_raises_is_raised(ray):
+    with pytest.raises(TimeoutError, match="its own"):
+        _run_on_ray([], raise_timeout)
+
+
+def raise_timeout(liveness):
+    raise TimeoutError("its own")

@@ -15,11 +15,10 @@ from sklearn_mvrsm._cluster import Lost
 from sklearn_mvrsm._evaluation import Evaluator
 from sklearn_mvrsm._fold import FitJob
 from sklearn_mvrsm._outcomes import Died, OutOfMemory, Raised, Returned, TimedOut
-from sklearn_mvrsm._outpost import Report
+from sklearn_mvrsm._outpost import HostReply
 from sklearn_mvrsm._payload import write_payload
 from sklearn_mvrsm._process import encode_task
 from sklearn_mvrsm._remote import RemotePool
-from sklearn_mvrsm._tether import hold
 
 PATIENCE = 20.0
 
@@ -90,8 +89,8 @@ def test_tasks_give_what_they_would_here(path):
 
 def test_what_has_finished_is_given_at_the_end_and_nothing_more_is_sent(path):
     gate = threading.Event()
-    first_only = wait_for(gate)
-    cluster = MadeUp(disturb=lambda serial, *_: first_only() if serial else None)
+    stuck = wait_for(gate)
+    cluster = MadeUp(disturb=lambda name, *_: None if name == "done" else stuck())
     with pool_on(cluster, path) as pool:
         pool.submit("done", double, 4)
         while pool._notes.empty():
@@ -103,7 +102,7 @@ def test_what_has_finished_is_given_at_the_end_and_nothing_more_is_sent(path):
         assert pool.finished() == []
         gate.set()
         assert set(collect(pool)) == {"stuck", "stuck too"}
-    assert sorted(serial for serial, _ in cluster.sent) == [0, 1, 2]
+    assert sorted(name for name, _ in cluster.sent) == ["done", "stuck", "stuck too"]
 
 
 def test_the_data_go_with_the_first_tasks_only(path):
@@ -117,8 +116,8 @@ def test_the_data_go_with_the_first_tasks_only(path):
 
 
 def test_the_data_go_to_who_asks_for_them(path):
-    def forgets(serial, n_try, has_data):
-        return Report("new:1") if serial == 3 and not has_data else None
+    def forgets(task_id, n_try, has_data):
+        return HostReply("new:1") if task_id == 3 and not has_data else None
 
     cluster = MadeUp(disturb=forgets)
     with pool_on(cluster, path) as pool:
@@ -127,14 +126,14 @@ def test_the_data_go_to_who_asks_for_them(path):
         assert {k: e.outcome for k, e in collect(pool).items()} == {
             k: Returned(2 * k) for k in range(5)
         }
-    assert [has_data for serial, has_data in cluster.sent if serial == 3] == [0, 1]
+    assert [has_data for k, has_data in cluster.sent if k == 3] == [0, 1]
     assert cluster.n_shared == 1
 
 
 GONE = Lost(ConnectionError("gone"))
 
 
-@pytest.mark.parametrize("loss", [GONE, Report("there:1"), "nonsense"])
+@pytest.mark.parametrize("loss", [GONE, HostReply("there:1"), "nonsense"])
 def test_a_task_that_is_lost_is_sent_again_with_the_data(path, loss):
     cluster = MadeUp(
         disturb=lambda k, n_try, _: loss if k == 0 and n_try == 1 else None
@@ -147,7 +146,7 @@ def test_a_task_that_is_lost_is_sent_again_with_the_data(path, loss):
 
 
 def test_a_task_that_is_lost_twice_costs_itself_only(path):
-    cluster = MadeUp(disturb=lambda serial, *_: GONE if serial % 2 else None)
+    cluster = MadeUp(disturb=lambda k, *_: GONE if k % 2 else None)
     with pool_on(cluster, path) as pool:
         for k in range(10):
             pool.submit(k, double, k)
@@ -201,7 +200,7 @@ def test_what_is_not_installed_there_is_said(path, wrapped):
 
 
 def test_a_machine_that_cannot_fit_is_an_error(path):
-    broken = Report("there:1", problem="a worker could not be set up")
+    broken = HostReply("there:1", problem="a worker could not be set up")
     with pool_on(MadeUp(disturb=lambda *_: broken), path) as pool:
         pool.submit(0, double, 1)
         with pytest.raises(RuntimeError, match="there:1: a worker could not"):
@@ -212,7 +211,7 @@ def test_a_machine_that_cannot_fit_is_an_error(path):
     "outcome", [TimedOut(1.0, 1.1), Died("it"), OutOfMemory("it"), Raised("E", "", "")]
 )
 def test_other_outcomes_come_as_they_are(path, outcome):
-    report = Report("there:1", outcome, 1.1)
+    report = HostReply("there:1", outcome, 1.1)
     with pool_on(MadeUp(disturb=lambda *_: report), path) as pool:
         pool.submit(0, double, 1)
         event = collect(pool)[0]
@@ -222,11 +221,11 @@ def test_other_outcomes_come_as_they_are(path, outcome):
 
 def test_after_a_failure_the_caller_may_drop_what_waits(path):
     # As in the pool of this machine: nothing starts until the caller has been told.
-    died = Report("there:1", Died("it"))
+    died = HostReply("there:1", Died("it"))
     told = threading.Event()
 
-    def disturb(serial, *_):
-        return died if serial == 0 and told.wait(PATIENCE) else None
+    def disturb(task_id, *_):
+        return died if task_id == 0 and told.wait(PATIENCE) else None
 
     cluster = MadeUp(1, disturb)
     with pool_on(cluster, path) as pool:
@@ -237,24 +236,23 @@ def test_after_a_failure_the_caller_may_drop_what_waits(path):
         assert pool.next_event(PATIENCE).task_id == 0
         assert pool.cancel(1)
         assert list(collect(pool)) == [2]
-    assert [serial for serial, _ in cluster.sent] == [0, 2]
+    assert [task_id for task_id, _ in cluster.sent] == [0, 2]
 
 
-def test_a_cancelled_task_gives_no_event(path, monkeypatch):
-    cancelled = []
+def test_a_cancelled_task_gives_no_event_and_frees_its_slot(path):
     gate = threading.Event()
-    cluster = MadeUp(1, wait_for(gate))
+    hang = wait_for(gate)
+    cluster = MadeUp(1, lambda name, *_: hang() if name == "runs" else None)
     with pool_on(cluster, path) as pool:
-        monkeypatch.setattr(pool._tether, "cancel", cancelled.append)
         pool.submit("runs", double, 1)
         pool.submit("waits", double, 1)
         pool.submit("next", double, 1)
-        assert not pool.cancel("runs")
         assert pool.cancel("waits")
+        assert not pool.cancel("runs")
         assert not pool.cancel("unknown")
-        gate.set()
         assert list(collect(pool)) == ["next"]
-    assert cancelled == [0]
+        gate.set()
+    assert cluster.cancelled == ["runs"]
 
 
 def test_what_cannot_be_pickled_is_an_outcome(path):
@@ -283,64 +281,16 @@ def test_waiting_can_be_limited(path, monkeypatch):
         assert pool.next_event().outcome == Returned(2)
 
 
-def test_a_closed_pool_waits_for_far_ends_that_can_hear_it(path, monkeypatch):
-    monkeypatch.setattr(_remote, "_FAREWELL_SECONDS", PATIENCE)
+def test_a_closed_pool_sends_nothing_more(path):
     gate = threading.Event()
     cluster = MadeUp(disturb=wait_for(gate))
     with pool_on(cluster, path) as pool:
         for k in range(3):
-            pool.submit(k, nap, 0.3)
-        pool._tether.n_calls = 1
-        # Far ends hear of the end when they are told, and not before.
-        monkeypatch.setattr(pool._tether, "end", gate.set)
-    assert cluster.running == 0
-    assert [serial for serial, _ in cluster.sent] == [0, 1]
-    assert pool.next_event() is None
-
-
-def test_a_task_that_starts_after_the_end_is_told_of_it(path, monkeypatch):
-    # As in a process that still imports when the search is over.
-    monkeypatch.setattr(_remote, "_FAREWELL_SECONDS", 0.1)
-    monkeypatch.setattr(_remote, "_LINGER_SECONDS", 1.0)
-    gate = threading.Event()
-    with pool_on(MadeUp(disturb=wait_for(gate)), path) as pool:
-        pool.submit(0, nap, 0.0)
-        tether = pool._tether
-    heard = []
-    assert hold(tether.number, heard.append, lambda: heard.append("over"))
-    assert heard == ["over"]
-    tether._thread.join(PATIENCE)  # the line is not kept for ever
-    assert not hold(tether.number, heard.append, print)
-    gate.set()
-
-
-def test_an_end_that_is_interrupted_leaves_nothing(path, monkeypatch):
-    def interrupted(seconds):
-        raise KeyboardInterrupt
-
-    gate = threading.Event()
-    cluster = MadeUp(disturb=wait_for(gate))
-    pool = pool_on(cluster, path).__enter__()
-    pool.submit(0, nap, 0.0)
-    monkeypatch.setattr(_remote, "_LINGER_SECONDS", 0.1)
-    with monkeypatch.context() as patch:
-        patch.setattr(time, "sleep", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            pool.close()
+            pool.submit(k, double, k)
     assert cluster.closed
-    pool._tether._thread.join(PATIENCE)
-    assert not pool._tether._thread.is_alive()
     gate.set()
-
-
-@pytest.mark.parametrize("n_calls", [0, 1])
-def test_a_process_that_has_not_called_yet_may_do_so_after_the_end(path, n_calls):
-    with pool_on(MadeUp(), path) as pool:
-        pool.submit(0, double, 1)
-        collect(pool)
-        pool._tether.n_calls = n_calls
-    assert pool._tether._thread.is_alive() == (n_calls == 0)
-    pool._tether.close()
+    assert pool.next_event() is None
+    assert [task_id for task_id, _ in cluster.sent] == [0, 1]
 
 
 def test_a_pool_that_cannot_be_opened_leaves_nothing(path, monkeypatch):
@@ -353,7 +303,6 @@ def test_a_pool_that_cannot_be_opened_leaves_nothing(path, monkeypatch):
     with pytest.raises(TimeoutError, match="no scheduler"), pool:
         pass
     assert cluster.closed
-    assert not pool._tether._thread.is_alive()
 
 
 # ------------------------------------------------------------------ a whole search
@@ -451,7 +400,7 @@ needs_callbacks = pytest.mark.skipif(
 
 @needs_callbacks
 @marked_quiet
-@pytest.mark.parametrize("end", [Report("there:1", Died("it")), GONE, "unpicklable"])
+@pytest.mark.parametrize("end", [HostReply("there:1", Died("it")), GONE, "unpicklable"])
 def test_callbacks_are_told_here_of_every_fold(cluster, monkeypatch, end):
     serials = itertools.count()
 
@@ -464,7 +413,7 @@ def test_callbacks_are_told_here_of_every_fold(cluster, monkeypatch, end):
     if end == "unpicklable":
         monkeypatch.setattr(_remote, "encode_task", encode_all_but_one)
     else:
-        cluster.disturb = lambda serial, *_: end if serial == 4 else None
+        cluster.disturb = lambda task_id, *_: end if task_id == (1, 1) else None
     fitted = search().set_callbacks(notes).fit(X, Y)
     failed = "error" if end == "unpicklable" else "crashed"
     assert failed in fitted.cv_results_["split1_status"]
