@@ -21,7 +21,7 @@ import numpy.typing as npt
 from sklearn_mvrsm._basis import RidgeSplines, span_basis
 from sklearn_mvrsm._domain import Domain
 from sklearn_mvrsm._evidence import KINDS, Prior, default_lengths
-from sklearn_mvrsm._gates import Gates
+from sklearn_mvrsm._gates import MOST_LISTED, Gates
 from sklearn_mvrsm._rows import Rows
 from sklearn_mvrsm._smooth import Coordinates, matern, squared_distances
 
@@ -80,12 +80,18 @@ class Belief:
         variance = splines.features(probes).var(axis=0)
         total = np.bincount(kind, weights=variance, minlength=KINDS)
         norm = 1.0 / np.where(total > 0.0, total, 1.0)
-        return _Basis(splines, kind, norm, Gates(self.domain, self.relevance))
+        gates = Gates(self.domain, self.relevance, self.one_hot)
+        return _Basis(splines, kind, norm, gates)
+
+    @property
+    def one_hot(self) -> bool:
+        """Whether each value of each category has a feature."""
+        return sum(self.domain.category_sizes) <= MOST_LISTED
 
     @cached_property
     def coordinates(self) -> Coordinates:
         """Features of the smooth part."""
-        return Coordinates(self.domain)
+        return Coordinates(self.domain, self.one_hot)
 
     @property
     def splines(self) -> RidgeSplines:
@@ -119,24 +125,46 @@ class Belief:
         splines = self.splines.features(points)
         splines *= self.spline_scale
         smooth = self.coordinates.features(points, active) * self.smooth_scale
-        return Rows(splines, self.gates.features(points, active), smooth)
+        n_codes = 0 if self.one_hot else self.domain.n_categorical
+        codes = np.where(active, points, np.nan)[:, :n_codes]
+        return Rows(splines, self.gates.features(points, active), smooth, codes)
 
     def covariance(self, rows: Rows, other: Rows) -> FloatArray:
         """Return the covariance of each row with each other one."""
         covariance = rows.splines @ other.splines.T
         if self.gates.count:
-            factor, added = self.prior.gate(rows.gates @ other.gates.T)
+            similarity = rows.gates @ other.gates.T
+            if not self.one_hot:
+                similarity += rows.same(other, self.gates.shares)
+            factor, added = self.prior.gate(similarity)
             covariance *= factor
             covariance += added
-        smooth, _ = matern(squared_distances(rows.smooth, other.smooth))
+        squares = squared_distances(rows.smooth, other.smooth)
+        if not self.one_hot:
+            squares += self.apart(rows, other)
+        smooth, _ = matern(squares)
         covariance += self.prior.smooth * smooth
         return covariance
+
+    def similarity_to(self, rows: Rows, one: Rows) -> FloatArray:
+        """Return the similarity of each row to a single one, shape ``(n,)``."""
+        similarity = rows.gates @ one.gates[0]
+        if not self.one_hot:
+            similarity += rows.same(one, self.gates.shares)[:, 0]
+        return np.asarray(similarity)
+
+    def apart(self, rows: Rows, other: Rows) -> FloatArray:
+        """Return what different categories add to the squared distances."""
+        weights = np.exp(-2.0 * self.log_lengths[: rows.codes.shape[1]])
+        return rows.different(other, weights)
 
     def variance(self, rows: Rows) -> FloatArray:
         """Return the diagonal of a covariance."""
         variance = np.einsum("ij,ij->i", rows.splines, rows.splines)
         if self.gates.count:
             similarity = np.einsum("ij,ij->i", rows.gates, rows.gates)
+            if not self.one_hot:
+                similarity += ~np.isnan(rows.codes) @ self.gates.shares
             factor, added = self.prior.gate(similarity)
             variance = variance * factor + added
         return np.asarray(variance + self.prior.smooth)

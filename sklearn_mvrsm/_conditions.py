@@ -7,6 +7,8 @@ A condition names its *parent* by coordinate and the values that satisfy it by *
 parents do and all its conditions hold.
 """
 
+import bisect
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +25,8 @@ BoolArray = npt.NDArray[np.bool_]
 IndexArray = npt.NDArray[np.intp]
 Spans = tuple[tuple[int, int], ...]
 
+_FEW = 16  # spans or values of a condition that are gone through one by one
+_PLAIN = {int, str}  # types that hash as they compare
 _COLLECTIONS = (list, tuple, set, frozenset, range)
 
 
@@ -35,7 +39,7 @@ class Condition:
     parent : int
         Coordinate of the parent.
     spans : tuple of (int, int)
-        Indices of the values that satisfy it, first and last of each run.
+        Indices of the values that satisfy it, first and last of each run, ascending.
     """
 
     parent: int
@@ -43,7 +47,8 @@ class Condition:
 
     def holds(self, index: int) -> bool:
         """Tell whether the parent's value with this index satisfies it."""
-        return any(first <= index <= last for first, last in self.spans)
+        k = bisect.bisect_right(self.spans, index, key=operator.itemgetter(0)) - 1
+        return k >= 0 and index <= self.spans[k][1]
 
 
 @dataclass(frozen=True)
@@ -133,12 +138,16 @@ def _impossible(
 
 def _common(spans: Spans, others: Spans) -> Spans:
     """Return the indices that are in both."""
-    pairs = [
-        (max(first, low), min(last, high))
-        for first, last in spans
-        for low, high in others
-    ]
-    return tuple((first, last) for first, last in pairs if first <= last)
+    common, i, j = [], 0, 0
+    while i < len(spans) and j < len(others):
+        first, last = max(spans[i][0], others[j][0]), min(spans[i][1], others[j][1])
+        if first <= last:
+            common.append((first, last))
+        if spans[i][1] < others[j][1]:
+            i += 1
+        else:
+            j += 1
+    return tuple(common)
 
 
 def _parents_first(parameters: Mapping[str, Parameter]) -> list[str]:
@@ -200,8 +209,10 @@ def _spans(
         if items.step == 1 and len(ends) == 2:  # no need to list what lies between
             return ((ends[0], ends[1]),)
     indices: list[int] = []
+    places = _plain_places(offered) if len(items) > _FEW else {}
     for item in items:
-        found = offered.indices(item)
+        place = places.get(item) if type(item) in _PLAIN else None
+        found = offered.indices(item) if place is None else [place]
         if not found:
             raise ValueError(
                 f"Parameter {name!r} depends on {parent!r} being {item!r}, which "
@@ -209,6 +220,14 @@ def _spans(
             )
         indices += found
     return _runs(indices)
+
+
+def _plain_places(offered: Countable) -> dict[object, int]:
+    """Return the places of texts, or of ints, so that each need not be looked for."""
+    values = getattr(offered, "values", ())
+    kinds = set(map(type, values))
+    places = {value: k for k, value in enumerate(values)} if kinds < _PLAIN else {}
+    return places if len(places) == len(values) else {}
 
 
 def _runs(indices: Iterable[int]) -> Spans:
@@ -231,6 +250,7 @@ class _Level:
     high: FloatArray  # (s,) number before which it ends
     conditions: IndexArray  # (k,) where each condition's spans begin
     groups: IndexArray  # (c,) where each child's conditions begin
+    long: tuple[tuple[int, FloatArray, FloatArray], ...]  # those with many spans
 
     def holds(self, x: FloatArray, active: BoolArray) -> BoolArray:
         """Tell which children exist, shape (n, c)."""
@@ -238,6 +258,10 @@ class _Level:
         held = (self.low <= number) & (number < self.high) & active[:, self.parents]
         if len(self.conditions) < len(self.parents):
             held = np.logical_or.reduceat(held, self.conditions, axis=1)
+        for k, low, high in self.long:
+            value = number[:, self.conditions[k]]
+            span = np.searchsorted(low, value, side="right") - 1
+            held[:, k] &= (span >= 0) & (value < high[span])
         if len(self.groups) < len(self.conditions):
             held = np.logical_and.reduceat(held, self.groups, axis=1)
         return held
@@ -296,14 +320,21 @@ def _level(children: Sequence[int], dimensions: Sequence[Dimension]) -> _Level:
     high: list[float] = []
     conditions: list[int] = []
     groups: list[int] = []
+    long: list[tuple[int, FloatArray, FloatArray]] = []
     for child in children:
         groups.append(len(conditions))
         for condition in dimensions[child].conditions:
+            parent, spans = dimensions[condition.parent], condition.spans
+            if len(spans) > _FEW:  # looked up, in memory that does not grow with them
+                begins = np.array([edge(parent, first) for first, _ in spans])
+                ends = np.array([edge(parent, last + 1) for _, last in spans])
+                long.append((len(conditions), begins, ends))
+                spans = ((spans[0][0], spans[-1][1]),)
             conditions.append(len(parents))
-            for first, last in condition.spans:
+            for first, last in spans:
                 parents.append(condition.parent)
-                low.append(edge(dimensions[condition.parent], first))
-                high.append(edge(dimensions[condition.parent], last + 1))
+                low.append(edge(parent, first))
+                high.append(edge(parent, last + 1))
     return _Level(
         np.array(children, dtype=np.intp),
         np.array(parents, dtype=np.intp),
@@ -311,6 +342,7 @@ def _level(children: Sequence[int], dimensions: Sequence[Dimension]) -> _Level:
         np.array(high),
         np.array(conditions, dtype=np.intp),
         np.array(groups, dtype=np.intp),
+        tuple(long),
     )
 
 

@@ -107,17 +107,20 @@ def _cases(
     size: int, root: int, asked: Iterable[Condition]
 ) -> Iterable[tuple[int, frozenset[Condition]]]:
     """Group a parent's values by the conditions they satisfy: how many, which."""
-    conditions = {c for c in asked if c.parent == root}
+    conditions = list({c for c in asked if c.parent == root})
     cuts = {0, size}
     for condition in conditions:
         for first, last in condition.spans:
             cuts |= {first, last + 1}
     ends = sorted(cuts)
-    cases: dict[frozenset[Condition], int] = {}
+    cases: dict[tuple[bool, ...], int] = {}  # a condition may take long to hash
     for start, stop in itertools.pairwise(ends):
-        held = frozenset(c for c in conditions if c.holds(start))
+        held = tuple(c.holds(start) for c in conditions)
         cases[held] = cases.get(held, 0) + stop - start
-    return ((number, held) for held, number in cases.items())
+    return (
+        (number, frozenset(itertools.compress(conditions, held)))
+        for held, number in cases.items()
+    )
 
 
 def _parts(group: _Open) -> list[_Open]:

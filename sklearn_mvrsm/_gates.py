@@ -11,6 +11,9 @@ Notation
 integer has two values. Both are inner products of indicators (one-hot, thermometer),
 so the surrogate stays least squares on gated splines although these are never built.
 A coordinate that is inactive in either point counts as unlike.
+
+A column for each value of each category costs memory and time. Where they list very
+many values there are none, and ``[h_i = h'_i]`` is computed from the codes.
 """
 
 from dataclasses import dataclass
@@ -27,6 +30,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 
+MOST_LISTED = 1000  # values of all categories that have a column each
 MAX_THRESHOLDS = 16  # of one integer's thermometer
 MAX_INTEGERS = 150  # more integers do not gate: what they would cost is not bounded
 
@@ -41,10 +45,13 @@ class Gates:
         The box.
     relevance : ndarray of shape (d,)
         Positive scale of each coordinate; gate weights are its squares, normalised.
+    one_hot : bool, default=True
+        Whether the categories have columns.
     """
 
     domain: Domain
     relevance: FloatArray
+    one_hot: bool = True
 
     @property
     def count(self) -> int:
@@ -58,10 +65,15 @@ class Gates:
         share = self.relevance[: self.count] ** 2
         return np.asarray(np.sqrt(share / max(share.sum(), 1e-300)))
 
+    @property
+    def shares(self) -> FloatArray:
+        """``rho`` of the categories."""
+        return np.asarray(self._weights[: self.domain.n_categorical] ** 2)
+
     @cached_property
     def _first(self) -> IntArray:
         """First one-hot column of each category."""
-        sizes = np.array(self.domain.category_sizes, dtype=np.intp)
+        sizes = np.array(self.domain.category_sizes, dtype=np.intp) * self.one_hot
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
 
     @cached_property
@@ -93,7 +105,7 @@ class Gates:
         columns, thresholds, scales = self._thermometer
         hot = int(self._first[-1])
         z = np.zeros((n, hot + 2 * len(columns)))
-        if categories:
+        if categories and self.one_hot:
             where = points[:, :categories].astype(np.intp) + self._first[:-1]
             value = active[:, :categories] * self._weights[:categories]
             z[np.arange(n)[:, np.newaxis], where] = value

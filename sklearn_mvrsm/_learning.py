@@ -15,9 +15,10 @@ from sklearn_mvrsm._belief import Belief
 from sklearn_mvrsm._cholesky import safe_cholesky
 from sklearn_mvrsm._domain import Domain
 from sklearn_mvrsm._evidence import KINDS, Parts, learn_lengths, learn_prior
+from sklearn_mvrsm._gates import Gates
 from sklearn_mvrsm._output import Output, choose_strength
 from sklearn_mvrsm._relevance import additive_features, learn_relevance
-from sklearn_mvrsm._smooth import matern, squared_distances
+from sklearn_mvrsm._smooth import Coordinates, matern, squared_distances
 
 __all__ = ["Knowledge", "learn"]
 
@@ -79,14 +80,26 @@ def learn(
     points, active, values = points[rows], active[rows], values[rows]
     y = _standardised(output.apply(values))
     belief = known.belief
-    log_variance = _additive(belief.domain, known.log_variance, points, active, y)
+    domain, coded = belief.domain, points
+    if not belief.one_hot:
+        domain, coded = _numbered_anew(domain, points)
+    log_variance = _additive(domain, known.log_variance, coded, active, y)
     relevance = _relevance(log_variance, len(y))
     steps = FIRST_STEPS if known.log_variance is None else LATER_STEPS
-    belief = _likeliest(belief, relevance, points, active, y, steps)
+    belief = _likeliest(belief, relevance, (domain, coded), active, y, steps)
     strength = 0.0
     if len(values) >= WARP_FROM * d and belief.prior.noise <= WARP_NOISE:
         strength = _warp(belief, points, active, values)
     return Knowledge(belief, strength, log_variance)
+
+
+def _numbered_anew(domain: Domain, points: FloatArray) -> tuple[Domain, FloatArray]:
+    """Leave out the values of categories that no point has: they tell nothing."""
+    points, sizes = points.copy(), []
+    for i in range(domain.n_categorical):
+        found, points[:, i] = np.unique(points[:, i], return_inverse=True)
+        sizes.append(len(found))
+    return replace(domain, category_sizes=tuple(sizes)), points
 
 
 def _additive(
@@ -118,20 +131,22 @@ def _relevance(log_variance: FloatArray, n: int) -> FloatArray:
 def _likeliest(
     belief: Belief,
     relevance: FloatArray,
-    points: FloatArray,
+    observed: tuple[Domain, FloatArray],
     active: BoolArray,
     y: FloatArray,
     steps: int,
 ) -> Belief:
     """Choose a power of the relevance, strengths, and then the lengths too."""
-    features = belief.coordinates.features(points, active)
-    scaled = features * belief.smooth_scale
+    domain, points = observed
+    coordinates = Coordinates(domain)
+    features = coordinates.features(points, active)
+    scaled = features * np.exp(-belief.log_lengths)[coordinates.group]
     smooth, _ = matern(squared_distances(scaled, scaled))
     start, best = belief.prior, np.inf
     chosen = Parts(np.zeros((KINDS, 0, 0)), None, smooth)
     for power in POWERS:
         candidate = replace(belief, relevance=relevance**power)
-        z = candidate.gates.features(points, active)
+        z = Gates(domain, candidate.relevance).features(points, active)
         similarity = z @ z.T if candidate.gates.count else None
         parts = Parts(candidate.grams(points), similarity, smooth)
         prior, loss = learn_prior(parts, y, start, steps)
@@ -140,7 +155,7 @@ def _likeliest(
     prior, log_lengths = learn_lengths(
         chosen,
         features,
-        belief.coordinates.group,
+        coordinates.group,
         y,
         (belief.prior, belief.log_lengths),
         2 * steps,

@@ -37,6 +37,8 @@ GROWTH = 1.15  # the prior is learnt again when there are this many times more v
 ITERATIONS = 20  # of L-BFGS from the incumbent or from a candidate
 SWEEP_ITERATIONS = 10  # of L-BFGS after a change of category
 SWEEPS = 2
+SWEEP_MOST = 500  # values that are tried where very many are listed,
+SWEEP_FEWEST = 5  # of each category at least
 SWEEP_BEST = 2  # changes of category that are re-optimised
 CANDIDATES = 100  # near the best points
 ANYWHERE = 30  # candidates drawn from the whole space
@@ -201,12 +203,16 @@ class MvrsmMethod:
     ) -> tuple[FloatArray, float]:
         """Try every change of one category; re-optimise over the numbers."""
         domain, active = self.region.domain, self.region.active(point)
+        changeable = np.flatnonzero(active[: domain.n_categorical])
         changed = []
-        for i in np.flatnonzero(active[: domain.n_categorical]):
-            for code in range(domain.category_sizes[i]):
-                if code != point[i]:
-                    changed.append(point.copy())
-                    changed[-1][i] = code
+        for i in changeable:
+            codes = np.arange(domain.category_sizes[i])
+            if not self.surrogate.belief.one_hot:
+                most = max(SWEEP_MOST // len(changeable), SWEEP_FEWEST)
+                codes = self._sampled_codes(int(i), most, rng)
+            for code in codes[codes != point[i]]:
+                changed.append(point.copy())
+                changed[-1][i] = code
         if not changed:
             return point, math.inf
         candidates = redraw(self.region, np.array(changed), active, rng)
@@ -217,6 +223,16 @@ class MvrsmMethod:
             if value < lowest:
                 best, lowest = minimum, value
         return best, lowest
+
+    def _sampled_codes(self, i: int, most: int, rng: np.random.Generator) -> IntArray:
+        """Return some values of a category: as many observed ones as any others.
+
+        The surrogate expects the same of all values that it has not observed.
+        """
+        observed = self.surrogate.rows.codes[-most:, i]
+        drawn = rng.integers(self.region.domain.category_sizes[i], size=most)
+        codes = np.concatenate([observed[~np.isnan(observed)], drawn])
+        return np.unique(codes.astype(np.intp))
 
     def _redraw_categories(
         self, point: FloatArray, active: BoolArray, rng: np.random.Generator

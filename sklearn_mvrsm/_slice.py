@@ -92,8 +92,8 @@ class Slice:
         self._factor, added = np.ones(len(rows.gates)), np.zeros(len(rows.gates))
         self._own_factor, self._own = 1.0, 0.0
         if belief.gates.count:
-            self._factor, added = belief.prior.gate(rows.gates @ own.gates[0])
-            both = belief.prior.gate(own.gates[0] @ own.gates[0])
+            self._factor, added = belief.prior.gate(belief.similarity_to(rows, own))
+            both = belief.prior.gate(belief.similarity_to(own, own)[0])
             self._own_factor, self._own = float(both[0]), float(both[1])
 
         # splines: those of integers alone come first
@@ -112,6 +112,8 @@ class Slice:
         self._rate = per_unit * belief.coordinates.scale[belief.domain.n_integer :]
         self._near = rows.smooth[:, q:] - own.smooth[0, q:]
         self._far = ((rows.smooth[:, :q] - own.smooth[0, :q]) ** 2).sum(axis=1)
+        if not belief.one_hot:
+            self._far += belief.apart(rows, own)[:, 0]
 
     def at(self, point: FloatArray) -> Posterior:
         """Return the posterior at a point.

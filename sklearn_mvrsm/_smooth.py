@@ -44,20 +44,30 @@ class Coordinates:
     ----------
     domain : Domain
         The box.
+    one_hot : bool, default=True
+        Whether a category has a feature for each value. Else it has one, for whether
+        it exists, and what two values are apart is to be added.
     """
 
     domain: Domain
+    one_hot: bool = True
+
+    @cached_property
+    def _sizes(self) -> IntArray:
+        """Number of features of each category."""
+        sizes = np.array(self.domain.category_sizes, dtype=np.intp)
+        return sizes if self.one_hot else np.ones_like(sizes)
 
     @cached_property
     def _first(self) -> IntArray:
-        """First one-hot feature of each category, and the first of the numbers."""
-        sizes = np.array(self.domain.category_sizes, dtype=np.intp)
+        """First feature of each category, and the first of the numbers."""
+        sizes = self._sizes
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
 
     @cached_property
     def group(self) -> IntArray:
         """Coordinate of each feature, ascending, shape ``(q,)``."""
-        sizes = [*self.domain.category_sizes]
+        sizes = self._sizes.tolist()
         sizes += [1] * (self.domain.d - self.domain.n_categorical)
         return np.repeat(np.arange(self.domain.d), sizes)
 
@@ -89,7 +99,8 @@ class Coordinates:
         n, categories = len(points), self.domain.n_categorical
         w = np.zeros((n, len(self.group)))
         if categories:
-            where = points[:, :categories].astype(np.intp) + self._first[:-1]
+            code = points[:, :categories].astype(np.intp) * self.one_hot
+            where = code + self._first[:-1]
             # the squares of two of these make a squared distance of one
             value = np.sqrt(0.5) * active[:, :categories]
             w[np.arange(n)[:, np.newaxis], where] = value

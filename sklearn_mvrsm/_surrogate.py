@@ -207,8 +207,9 @@ class Surrogate:
         """
         alpha, constant = self.alpha, self.mean
         if self.belief.gates.count:
-            gates = self.belief.gates.features(point[np.newaxis], active[np.newaxis])
-            factor, added = self.belief.prior.gate(self.rows.gates @ gates[0])
+            own = self.belief.rows(point[np.newaxis], active[np.newaxis])
+            similarity = self.belief.similarity_to(self.rows, own)
+            factor, added = self.belief.prior.gate(similarity)
             constant += float(self.alpha @ added)
             alpha = alpha * factor
         return (alpha @ self.rows.splines) * self.belief.spline_scale, constant

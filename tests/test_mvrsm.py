@@ -1,10 +1,19 @@
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
 from beliefs import believe
 
-from sklearn_mvrsm import Categorical, Integer, Real, SearchSpace, _mvrsm
+from sklearn_mvrsm import (
+    Categorical,
+    Integer,
+    MVRSMOptimizer,
+    Ordinal,
+    Real,
+    SearchSpace,
+    _mvrsm,
+)
 from sklearn_mvrsm._exploration import Region
 from sklearn_mvrsm._history import History
 from sklearn_mvrsm._mvrsm import (
@@ -261,17 +270,19 @@ def test_ties_for_the_best_are_all_incumbents(monkeypatch):
     assert starts == {row.tobytes() for row in bench.points[16:]}
 
 
-def test_a_sweep_finds_the_better_category():
-    space = {"c": Categorical(list("abcdef")), "x": Real(0.0, 1.0)}
+@pytest.mark.parametrize("n_values", [6, 5000])
+def test_a_sweep_finds_the_better_category(n_values):
+    space = {"c": Categorical(range(n_values)), "x": Real(0.0, 1.0)}
     bench = Bench(space)
     bench.tell_random(60)
-    bench.values = (bench.points[:, 0] != 4.0) + (bench.points[:, 1] - 0.6) ** 2
+    best = bench.points[4, 0]
+    bench.values = (bench.points[:, 0] != best) + (bench.points[:, 1] - 0.6) ** 2
     bench.method = MvrsmMethod(bench.region, 0)
     bench.ask()
     bench.method.surrogate.solve(bench.values)
-    start = bench.region.canonical(np.array([1.0, 0.1]))
+    start = bench.region.canonical(np.array([n_values - 1.0 - best, 0.1]))
     swept, value = bench.method._sweep(start, bench.rng)
-    assert swept[0] == 4.0
+    assert swept[0] == best
     _, without = bench.method._descend(start, 20)
     assert value < without
 
@@ -285,6 +296,38 @@ def test_a_sweep_without_other_values_changes_nothing():
     swept, value = bench.method._sweep(point, bench.rng)
     assert np.array_equal(swept, point)
     assert value == math.inf
+
+
+HALF = list(range(0, 20_000, 2))
+MANY = {
+    "one": {"c": list(range(10_000))},
+    "mixed": {"c": list(range(100_000)), "x": Real(0.0, 1.0), "b": [True, False]},
+    "several": {f"c{k}": list(range(10_000)) for k in range(10)},
+    "ordinal": {"k": Ordinal(list(range(100_000))), "x": Real(0.0, 1.0)},
+    "conditions": {"c": list(range(20_000)), "x": Real(0.0, 1.0).when(c=HALF)},
+    "two conditions": {
+        "c": list(range(20_000)),
+        "x": Real(0.0, 1.0).when(c=HALF).when(c=HALF[::2]),
+    },
+}
+
+
+@pytest.mark.parametrize("method", ["mvrsm", "paper"])
+@pytest.mark.parametrize("space", MANY.values(), ids=MANY)
+def test_memory_does_not_grow_with_the_square_of_the_listed_values(space, method):
+    space = SearchSpace(space)
+    optimizer = MVRSMOptimizer(space, method=method, random_state=0)
+    tracemalloc.start()
+    try:
+        for _ in range(40):
+            params = optimizer.ask()
+            optimizer.tell(params, sum(map(float, params.values())))
+        optimizer.predict(space.domain.sample(np.random.default_rng(0), 2000))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 60e6
+    assert len(optimizer.trials) == 40
 
 
 # --- which steps ----------------------------------------------------------------

@@ -10,6 +10,7 @@ from sklearn_mvrsm._surrogate import Surrogate
 DOMAINS = {
     "mixed": Domain((3, 2), ((-2, 3), (0, 1)), ((-1.0, 2.0), (0.0, 1e-3))),
     "reals": Domain((), (), ((0.0, 1.0), (-5.0, 5.0))),
+    "many categories": Domain((900, 2, 900), ((0, 3),), ((0.0, 1.0), (0.0, 2.0))),
     "one value": Domain((2,), (), ((1.0, 1.0), (0.0, 1.0))),
 }
 every_domain = pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)

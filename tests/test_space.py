@@ -530,6 +530,31 @@ def test_what_can_never_exist_is_refused(params, name, parent):
         SearchSpace([{"a": [1]}, params])
 
 
+@pytest.mark.parametrize(
+    ("parent", "values"),
+    [
+        (list(range(200)), range(0, 200, 3)),
+        (
+            list("abcdefghijklmnopqrstuvwxyz" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+            "adgjmpsvyBEHKNQTWZacegikmoqsuwy",
+        ),
+        (Integer(0, 3000), range(0, 3000, 7)),
+        (Integer(1, 500, log=True), [*range(2, 500, 7), 500]),
+        ([None, True, 1, 1.0, "1", *range(2, 60)], [True, 1.0, *range(3, 60, 2)]),
+    ],
+)
+def test_conditions_with_many_values_hold_exactly_there(parent, values):
+    values = list(values)
+    space = SearchSpace({"p": parent, "x": Real(0.0, 1.0).when(p=values)})
+    rng = np.random.default_rng(0)
+    points = space.canonical(space.domain.sample(rng, 2000))
+    known = [space.decode(point)["p"] for point in points]
+    wanted = {(type(value), value) for value in values}
+    expected = [(type(value), value) in wanted for value in known]
+    assert 0 < sum(expected) < len(expected)
+    assert space.active(points)[:, space.domain.d - 1].tolist() == expected
+
+
 def test_conditions_that_meet_in_one_value_hold_there():
     space = SearchSpace(
         {

@@ -1,5 +1,6 @@
 """Parameters as axes: which coordinates, which scale, which ticks."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -155,8 +156,9 @@ def _ticks(values: Sequence[object]) -> tuple[str, ...]:
     cut = [
         name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…" for name in names
     ]
+    times = Counter(cut)
     return tuple(
-        f"{name} #{k}" if cut.count(name) > 1 else name for k, name in enumerate(cut)
+        f"{name} #{k}" if times[name] > 1 else name for k, name in enumerate(cut)
     )
 
 

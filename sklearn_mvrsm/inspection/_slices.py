@@ -15,6 +15,8 @@ __all__ = ["Slice", "axis_grid", "slice_through"]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
+MOST_CATEGORIES = 300  # of one parameter
+
 
 @dataclass(frozen=True)
 class Slice:
@@ -36,9 +38,12 @@ class Slice:
 
 
 def axis_grid(axis: Axis, size: int) -> FloatArray:
-    """Choose ascending values of a parameter: all, or ``size`` evenly on its scale."""
+    """Choose ascending values of a parameter: all, or ``size`` evenly on its scale.
+
+    Categories are all chosen, or `MOST_CATEGORIES` of them evenly.
+    """
     if axis.ticks:
-        return np.arange(len(axis.ticks), dtype=np.float64)
+        size = MOST_CATEGORIES
     if axis.whole and axis.high - axis.low < size:
         return np.arange(axis.low, axis.high + 1.0)
     spaced = np.geomspace if axis.log else np.linspace

@@ -143,7 +143,7 @@ class SurrogateDisplay:
             one a surrogate is fitted here.
         resolution : int, default=None
             Values at which a number is looked at, at most. None: 101, and 41 for each
-            of two.
+            of two. Of more than 300 categories, 300 are looked at.
 
         Returns
         -------
