@@ -1,6 +1,6 @@
 """The folds of a search: drawn once, and given again to whoever asks."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -104,8 +104,11 @@ class FrozenFolds:
         return f"<FrozenFolds: {len(self._splits)} folds of {self.n_samples} samples>"
 
 
-def draw(cv: Any, X: Any, y: Any, split_params: Mapping[str, Any]) -> list[Any]:
-    """Draw the folds of a splitter.
+def draw(cv: Any, X: Any, y: Any, split_params: Mapping[str, Any]) -> list[Split]:
+    """Draw the folds of a splitter, in any form that selects samples.
+
+    Each half may be indices or a mask, in an array, series, list, tuple, range or
+    iterator, or a slice.
 
     Parameters
     ----------
@@ -119,11 +122,14 @@ def draw(cv: Any, X: Any, y: Any, split_params: Mapping[str, Any]) -> list[Any]:
     Returns
     -------
     list of (train, test)
+        Arrays of indices.
 
     Raises
     ------
     ValueError
-        If there are none, or another number than the splitter says.
+        If there are none, or another number than the splitter says; if one is no pair,
+        or a half of it selects nothing, or what does not exist. The message tells
+        which.
     """
     n_splits = cv.get_n_splits(X, y, **split_params)
     splits = list(cv.split(X, y, **split_params))
@@ -137,4 +143,40 @@ def draw(cv: Any, X: Any, y: Any, split_params: Mapping[str, Any]) -> list[Any]:
             "No fits were performed. Was the CV iterator empty? "
             "Were there no candidates?"
         )
-    return splits
+    n_samples = num_samples(X)
+    drawn = []
+    for k, split in enumerate(splits):
+        try:
+            train, test = (_indices(part, n_samples) for part in split)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"each fold of 'cv' must be a pair of training and test samples, got "
+                f"fold {k}: {error}"
+            ) from error
+        drawn.append((train, test))
+    return drawn
+
+
+def _indices(part: Any, n_samples: int) -> IndexArray:
+    """Return the indices of the samples that one half of a fold selects."""
+    everyone = np.arange(n_samples)
+    if isinstance(part, slice):
+        return _some(everyone[part])
+    listed = not hasattr(part, "__array__") and isinstance(part, Iterable)
+    given = np.asarray(list(part) if listed else part)
+    if given.dtype == object:  # as of pandas' types that know missing values
+        given = np.asarray(given.tolist())
+    if given.size and (given.ndim != 1 or given.dtype.kind not in "biu"):
+        raise ValueError(f"neither indices nor a mask: {part!r}")
+    if given.dtype == np.bool_ and len(given) != n_samples:
+        raise ValueError(f"a mask of {len(given)} for {n_samples} samples")
+    try:
+        return _some(everyone[given] if given.size else everyone[:0])
+    except IndexError as error:
+        raise ValueError(f"{error}, in {part!r}") from None
+
+
+def _some(indices: IndexArray) -> IndexArray:
+    if not len(indices):
+        raise ValueError("no samples are selected")
+    return indices
