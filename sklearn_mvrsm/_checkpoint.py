@@ -17,6 +17,7 @@ from dataclasses import asdict, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from sklearn_mvrsm._base_parameter import UNSET
 from sklearn_mvrsm._fingerprint import (
     describe,
     describe_estimator,
@@ -43,6 +44,7 @@ _DECISIVE = (
     "method",
     "n_pending",
     "n_initial_points",
+    "include_default",
     "return_train_score",
     "fit_timeout",
     "fit_memory_limit",
@@ -307,6 +309,9 @@ def _describe_space(space: SearchSpace) -> Record:
     fingerprint: Record = space.fingerprint()
     described: Record = {}
     for place, coordinate in enumerate(fingerprint.pop("coordinates")):
+        parameter = space.parameters[place].parameter
+        if parameter.default is not UNSET:
+            coordinate["default"] = parameter.to_code(parameter.default)
         name = coordinate.pop("name")
         name = "choice of alternatives" if name is None else repr(name)
         while name in described:

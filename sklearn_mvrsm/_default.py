@@ -47,8 +47,9 @@ def default_params(space: Space, wanted: Wanted | None = None) -> Params | None:
         range, or its first category.
     wanted : callable or None
         ``wanted(name, parameter, chosen)`` returns what a parameter without a declared
-        default should be, in the order of preference; ``chosen`` has the values of
-        the parameters with fewer prefixes.
+        default should be, and what else that means; ``chosen`` has the values of the
+        parameters with fewer prefixes. The first that is offered is taken, else what
+        is nearest to the last.
 
     Returns
     -------
@@ -105,7 +106,7 @@ def _choose(parameter: Parameter, wanted: Sequence[object]) -> tuple[Any, int]:
                 return parameter.from_code(parameter.to_code(alias)), _EXACT
             except ValueError:
                 continue
-    for each in wanted:
+    for each in reversed(wanted):
         if isinstance(parameter, Real | Integer):
             if is_real(each) and not math.isnan(each):
                 return _clipped(parameter, each), _NEAR

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sklearn_mvrsm._default import default_params
 from sklearn_mvrsm._optimizer import MVRSMOptimizer, enqueue_first
+from sklearn_mvrsm._own_values import own_values
 from sklearn_mvrsm._space import SearchSpace
 
 
@@ -52,8 +54,9 @@ def make_optimizer(
     space: SearchSpace,
     plan: Plan,
     initial_points: Sequence[Mapping[str, Any]] | None = None,
+    default: Mapping[str, Any] | None = None,
 ) -> MVRSMOptimizer:
-    """Make the optimiser of a search, with the initial points queued.
+    """Make the optimiser of a search, with the initial points and the default queued.
 
     Parameters
     ----------
@@ -65,6 +68,8 @@ def make_optimizer(
         Of this search, or of the one that it goes on with.
     initial_points : sequence of mapping, optional
         Instead of those of the arguments.
+    default : mapping, optional
+        It follows them, unless it is one of them.
 
     Returns
     -------
@@ -82,10 +87,41 @@ def make_optimizer(
         n_initial_points=plan.n_initial_points,
         random_state=plan.random_state,
         n_iter=plan.n_iter,
+        include_default=False,
     )
     points = arguments.initial_points if initial_points is None else initial_points
     enqueue_first(optimizer, points or (), arguments.n_iter, stacklevel=5)
+    if default is not None:
+        queued = {space.encode(each).tobytes() for each in points or ()}
+        if space.encode(default).tobytes() not in queued:
+            optimizer.enqueue(default)
     return optimizer
+
+
+def first_point(
+    arguments: Any, space: SearchSpace, estimator: Any, X: Any
+) -> dict[str, Any] | None:
+    """Return the configuration that is the estimator as it is, or nearest to it.
+
+    Parameters
+    ----------
+    arguments : object
+        Those of the search: ``include_default``.
+    space : SearchSpace
+        Its declared defaults come before the values of the estimator.
+    estimator : estimator
+        What is searched.
+    X : array-like
+        The data.
+
+    Returns
+    -------
+    dict or None
+        None if there is no such configuration, or none is asked for.
+    """
+    if not arguments.include_default:
+        return None
+    return default_params(space, own_values(estimator, X))
 
 
 def _clipped(arguments: Any) -> int | None:

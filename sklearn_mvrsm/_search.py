@@ -19,7 +19,7 @@ from sklearn_mvrsm._fold import FitJob
 from sklearn_mvrsm._folds import FrozenFolds, draw
 from sklearn_mvrsm._html import SummaryMixin
 from sklearn_mvrsm._judge import Judge
-from sklearn_mvrsm._proposals import make_optimizer, make_plan
+from sklearn_mvrsm._proposals import first_point, make_optimizer, make_plan
 from sklearn_mvrsm._racing import Race
 from sklearn_mvrsm._session import run_search
 from sklearn_mvrsm._sklearn_compat import (
@@ -73,8 +73,12 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
         How many of them are random, at the start. None: a rule of the number of
         parameters, at most 24.
     initial_points : list of dict, default=None
-        Candidates to evaluate first, such as the defaults or earlier winners. They
-        count among the random ones.
+        Candidates to evaluate first, such as earlier winners. They count among the
+        random ones.
+    include_default : bool, default=True
+        Whether the first candidate (after ``initial_points``) is the estimator as it
+        is, so that the winner is never worse than that on the same folds. See the
+        Notes.
     scoring : str, callable, list, tuple or dict, default=None
         As for ``GridSearchCV``. Of several metrics the search follows the one that
         ``refit`` names, else the first.
@@ -171,6 +175,14 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
     search. An extension keeps the plan of the first run: ``method="paper"`` does not
     explore in that run's last step, and its ``n_initial_points`` holds.
 
+    The candidate of ``include_default`` has the declared defaults (``Real(...,
+    default=)``), and otherwise the estimator's own values, which are also known where
+    they are None to XGBoost, LightGBM or CatBoost. A value that the space does not
+    have is replaced by the one that is nearest: a number in the scale of its parameter,
+    an estimator of the same class; the first of other categories. Of several
+    alternatives it is of the one that the estimator is. There is no such candidate
+    where nothing is known of any parameter, or a constraint forbids it.
+
     ``racing`` compares a candidate with the best one known when it was asked for, fold
     by fold. From the paired differences it predicts the difference of the final means;
     a t distribution allows for how little a few folds say, and for what differences
@@ -206,6 +218,7 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
         "n_iter": [Interval(numbers.Integral, 1, None, closed="left")],
         "n_initial_points": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "initial_points": [list, tuple, None],
+        "include_default": ["boolean"],
         "random_state": ["random_state"],
         "n_pending": [Interval(numbers.Integral, 1, None, closed="left")],
         "fit_timeout": [Interval(numbers.Real, 0, None, closed="neither"), None],
@@ -225,6 +238,7 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
         n_iter: int = 50,
         n_initial_points: int | None = None,
         initial_points: Sequence[Mapping[str, Any]] | None = None,
+        include_default: bool = True,
         scoring: Any = None,
         refit: Any = True,
         cv: Any = None,
@@ -247,6 +261,7 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
         self.n_iter = n_iter
         self.n_initial_points = n_initial_points
         self.initial_points = initial_points
+        self.include_default = include_default
         self.scoring = scoring
         self.refit = refit
         self.cv = cv
@@ -332,9 +347,12 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
         plan = make_plan(arguments)
         race = Race(arguments.racing) if arguments.racing else None
         judge = Judge(self, scorers, race)
+        default = first_point(arguments, self.space_, self.estimator, X)
         with open_checkpoint(arguments, self.space_, job, plan) as checkpoint:
             plan = plan if checkpoint is None else checkpoint.plan
-            self.optimizer_ = make_optimizer(arguments, self.space_, plan)
+            self.optimizer_ = make_optimizer(
+                arguments, self.space_, plan, default=default
+            )
             run_search(self, arguments, job, judge, tree, checkpoint)
         if self.refit:
             self._refit_best(job, tree)

@@ -92,6 +92,7 @@ LAYERS = {
     "search": (
         "_folds",
         "_checks",
+        "_own_values",
         "_proposals",
         "_judge",
         "_verbose",

@@ -405,11 +405,11 @@ def test_a_failure_that_was_kept_ends_a_search_that_raises(path):
 @quiet
 def test_another_error_score_takes_other_numbers_for_the_same_failures(path):
     Bowl.bad = range(0, 10, 2)
-    make(path).fit(X, y)
+    make(path, include_default=False).fit(X, y)
     Bowl.fits = 0
-    again = make(path, error_score=-7.0).fit(X, y)
+    again = make(path, error_score=-7.0, include_default=False).fit(X, y)
     assert Bowl.fits == 0
-    assert_same(again, make(error_score=-7.0).fit(X, y))
+    assert_same(again, make(error_score=-7.0, include_default=False).fit(X, y))
 
 
 # --- refusals ---------------------------------------------------------------
