@@ -1,15 +1,18 @@
 """Lists and scipy distributions, read as parameters the way GridSearchCV users mean.
 
-A list is always categories, never an interval. Distributions are recognised by the
-name they carry, so scipy is not imported.
+A list or tuple is always categories, never an interval, and a tuple that looks like an
+interval of another tool makes a warning. Distributions are recognised by the name they
+carry, so scipy is not imported.
 """
 
+import inspect
 import math
+import warnings
 from typing import Any
 
 from sklearn_mvrsm._base_parameter import Parameter
 from sklearn_mvrsm._parameters import Categorical, Integer, Real
-from sklearn_mvrsm._values import is_real
+from sklearn_mvrsm._values import is_integer, is_real, plain
 
 __all__ = ["as_parameter"]
 
@@ -19,6 +22,8 @@ _SHAPES = {
     "reciprocal": ("a", "b"),  # the old name of loguniform
     "randint": ("low", "high"),
 }
+_FAR = 1000.0  # a range is mostly meant as logarithmic if its ends are this ratio apart
+_HUGE = 1e300
 
 
 def as_parameter(name: str, value: Any) -> Parameter:
@@ -38,9 +43,16 @@ def as_parameter(name: str, value: Any) -> Parameter:
         If it is something else.
     ValueError
         If it is empty, or a distribution that is not understood.
+
+    Warns
+    -----
+    UserWarning
+        If it is a tuple that looks like an interval.
     """
     if isinstance(value, Parameter):
         return value
+    if isinstance(value, tuple) and _looks_like_interval(value):
+        _warn_of_interval(name, value)
     try:
         if hasattr(value, "dist") and hasattr(value, "kwds"):
             return _from_distribution(value)
@@ -53,6 +65,48 @@ def as_parameter(name: str, value: Any) -> Parameter:
         ) from None
     except ValueError as error:
         raise ValueError(f"Parameter {name!r}: {error}") from None
+
+
+def _looks_like_interval(values: tuple[Any, ...]) -> bool:
+    """Whether another tool calls this an interval: ends, perhaps a scale or a type."""
+    if len(values) < 2 or not all(map(is_real, values[:2])):
+        return False
+    low, high = map(plain, values[:2])
+    alone = len(values) == 2
+    has_kind = len(values) == 3 and isinstance(values[2], str | type)
+    nothing_between = all(map(is_integer, values)) and high - low == 1
+    ascending = -_HUGE < low < high < _HUGE
+    return ascending and not nothing_between and (alone or has_kind)
+
+
+def _warn_of_interval(name: str, values: tuple[Any, ...]) -> None:
+    low, high = map(plain, values[:2])
+    kind = "Integer" if is_integer(low) and is_integer(high) else "Real"
+    log = low > 0 and (high / low >= _FAR or "log" in str(values[2:]))
+    interval = f"{kind}({_short(low)}, {_short(high)}{', log=True' if log else ''})"
+    warnings.warn(
+        f"Parameter {name!r} is a choice among the {len(values)} values of the tuple "
+        f"{values!r}, and nothing between them. Write {interval} if an interval is "
+        f"meant, {list(values)!r} if these values are, [{values!r}] if the tuple is.",
+        UserWarning,
+        stacklevel=_stacklevel(),
+    )
+
+
+def _short(end: float) -> str:
+    short = f"{end:g}"
+    return short if isinstance(end, float) and float(short) == end else repr(end)
+
+
+def _stacklevel() -> int:
+    """Return how far the caller is from whoever uses this package or scikit-learn."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in (__name__.partition(".")[0], "sklearn"):
+            break
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _from_distribution(frozen: Any) -> Parameter:

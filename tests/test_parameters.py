@@ -13,7 +13,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from sklearn_mvrsm import Categorical, Integer, Ordinal, Real
+from sklearn_mvrsm import (
+    Categorical,
+    Integer,
+    MVRSMSearchCV,
+    Ordinal,
+    Real,
+    SearchSpace,
+)
 from sklearn_mvrsm._shorthand import as_parameter
 from sklearn_mvrsm._values import describe_value, same_value
 
@@ -600,6 +607,69 @@ def test_descriptions_of_estimators_contain_their_parameters():
 )
 def test_shorthand_means_what_it_says(written, parameter):
     assert as_parameter("p", written) == parameter
+
+
+@pytest.mark.parametrize(
+    ("written", "interval"),
+    [
+        ((1e-3, 1e3), "Real(0.001, 1000, log=True)"),
+        ((0.1, 1.0), "Real(0.1, 1)"),
+        ((1, 8), "Integer(1, 8)"),
+        ((1, 10**7), "Integer(1, 10000000, log=True)"),
+        ((-5, 0.5), "Real(-5, 0.5)"),
+        ((0, 1000), "Integer(0, 1000)"),
+        ((np.float32(0.5), np.int8(2)), "Real(0.5, 2)"),
+        ((1 / 3, 1e6 / 3), "Real(0.3333333333333333, 333333.3333333333, log=True)"),
+        ((1e-6, 1e6, "log-uniform"), "Real(1e-06, 1e+06, log=True)"),
+        ((1.0, 2.0, "log-uniform"), "Real(1, 2, log=True)"),
+        ((0, 10, int), "Integer(0, 10)"),
+    ],
+    ids=str,
+)
+def test_a_tuple_that_looks_like_an_interval_makes_one_warning(written, interval):
+    with pytest.warns(UserWarning, match="Parameter 'C' is a choice among") as caught:
+        space = SearchSpace({"C": written, "gamma": Real(0.0, 1.0)})
+    (warning,) = caught
+    assert f"Write {interval} if an interval is meant" in str(warning.message)
+    assert warning.filename == __file__
+    assert space.parameters[0].parameter == Categorical(written)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        [1e-3, 1e3],
+        [0.1, 1.0],
+        [1, 8],
+        Categorical((1e-3, 1e3)),
+        Ordinal((1, 8)),
+        (1, 2),
+        (3.0, 1.0),
+        (1.0, 1.0),
+        (False, True),
+        ("a", "b"),
+        (0.5, None),
+        (1, 2, 4),
+        (0.1,),
+        (0.0, math.inf),
+        (0, 10**400),
+        [(1, 8)],
+    ],
+    ids=str,
+)
+def test_other_choices_make_no_warning(written):
+    assert isinstance(as_parameter("C", written), Categorical | Ordinal)
+
+
+def test_a_search_warns_of_an_interval_once_and_before_any_fit():
+    search = MVRSMSearchCV(SVC(), {"C": (1e-3, 1e3)}, n_iter=2, cv=2, random_state=0)
+    with pytest.warns(UserWarning, match="Parameter 'C' is a choice among") as caught:
+        search.fit(np.arange(8.0).reshape(8, 1), [0, 1] * 4)
+    (warning,) = caught
+    assert warning.filename == __file__
+    with pytest.raises(UserWarning, match="Parameter 'C' is a choice among"):
+        search.fit(np.arange(8.0).reshape(8, 1), [0, 1] * 4)
+    assert not hasattr(search, "cv_results_")
 
 
 @pytest.mark.parametrize(
