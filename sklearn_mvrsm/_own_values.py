@@ -8,12 +8,16 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sklearn.base import OneToOneFeatureMixin
+from sklearn.pipeline import Pipeline
+
 from sklearn_mvrsm._base_parameter import Parameter
 from sklearn_mvrsm._default import Wanted
 from sklearn_mvrsm._parameters import Integer, Real
+from sklearn_mvrsm._sklearn_compat import num_samples
 from sklearn_mvrsm._values import is_estimator, is_integer, is_real
 
-__all__ = ["own_values"]
+__all__ = ["data_sizes", "own_values"]
 
 # Names of one parameter in the libraries below; tables have the first.
 _SYNONYMS = (
@@ -106,6 +110,41 @@ _SHARES = {
 }
 
 
+def data_sizes(estimator: Any, X: Any) -> dict[str, int]:
+    """Return the sizes of the data that the model within an estimator is fitted on.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The columns are unknown behind steps of a pipeline that may change them.
+    X : array-like
+        The data.
+
+    Returns
+    -------
+    dict of str to int
+        ``n_samples`` and ``n_features``, as far as they are known and not 0.
+    """
+    shape = getattr(X, "shape", (num_samples(X),))
+    within = [estimator, *estimator.get_params(deep=True).values()]
+    steps = [
+        step
+        for each in within
+        if isinstance(each, Pipeline)
+        for _, step in each.steps[:-1]
+    ]
+    names = ("n_samples", "n_features" if all(map(_keeps_columns, steps)) else "")
+    sizes = dict(zip(names, map(int, shape), strict=False))
+    return {name: size for name, size in sizes.items() if name and size > 0}
+
+
+def _keeps_columns(step: object) -> bool:
+    if step is None or (isinstance(step, str) and step == "passthrough"):
+        return True
+    imputes = type(step).__name__.endswith("Imputer")
+    return imputes or isinstance(step, OneToOneFeatureMixin)
+
+
 def own_values(estimator: Any, X: Any) -> Wanted:
     """Return what tells the own values of an estimator, for `default_params`.
 
@@ -115,11 +154,9 @@ def own_values(estimator: Any, X: Any) -> Wanted:
         What is searched. The parameters of a step that is searched, too, are those of
         the value that was chosen for the step.
     X : array-like
-        The data. Some values depend on its shape, as far as it has one.
+        The data. Some values depend on its sizes.
     """
-    shape = tuple(getattr(X, "shape", ()))
-    names = zip(("n_samples", "n_features"), shape, strict=False)
-    sizes = {name: size for name, size in names if size > 0}
+    sizes = data_sizes(estimator, X)
     params_of: dict[int, dict[str, Any]] = {}
 
     def wanted(

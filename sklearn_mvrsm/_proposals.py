@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from sklearn_mvrsm._default import default_params
 from sklearn_mvrsm._optimizer import MVRSMOptimizer, enqueue_first
-from sklearn_mvrsm._own_values import own_values
+from sklearn_mvrsm._own_values import data_sizes, own_values
 from sklearn_mvrsm._space import SearchSpace
 
 
@@ -31,6 +31,41 @@ class Plan:
     random_state: int
     n_initial_points: int | None
     n_iter: int
+
+
+def make_space(param_space: Any, estimator: Any, X: Any) -> SearchSpace:
+    """Return the space of a search; "auto" is the ready-made one of the estimator.
+
+    Parameters
+    ----------
+    param_space : dict, list of dict, SearchSpace or "auto"
+        As the search was given it.
+    estimator : estimator
+        What is searched.
+    X : array-like
+        The data, which decide about the ranges of a ready-made space.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If something in it makes no sense, or there is no ready-made space.
+    """
+    if not isinstance(param_space, str):
+        return SearchSpace.from_any(param_space)
+    from sklearn_mvrsm import spaces  # built on the search, which it is an option of
+
+    sizes = data_sizes(estimator, X)
+    try:
+        found = spaces.from_estimator(
+            estimator,
+            n_samples=sizes.get("n_samples"),
+            n_features=sizes.get("n_features"),
+        )
+    except ValueError as error:
+        raise ValueError(
+            f"'param_space' must not be {param_space!r}: {error}"
+        ) from None
+    return SearchSpace(found)
 
 
 def make_plan(arguments: Any) -> Plan:

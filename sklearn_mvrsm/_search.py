@@ -19,7 +19,12 @@ from sklearn_mvrsm._fold import FitJob
 from sklearn_mvrsm._folds import FrozenFolds, draw
 from sklearn_mvrsm._html import SummaryMixin
 from sklearn_mvrsm._judge import Judge
-from sklearn_mvrsm._proposals import first_point, make_optimizer, make_plan
+from sklearn_mvrsm._proposals import (
+    first_point,
+    make_optimizer,
+    make_plan,
+    make_space,
+)
 from sklearn_mvrsm._racing import Race
 from sklearn_mvrsm._session import run_search
 from sklearn_mvrsm._sklearn_compat import (
@@ -64,9 +69,10 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
     ----------
     estimator : estimator
         Cloned for each fit. It needs a ``score``, or ``scoring`` must be given.
-    param_space : dict, list of dict or SearchSpace
+    param_space : dict, list of dict, SearchSpace or "auto"
         Names of parameters with what they may be: `Real`, `Integer`, `Ordinal`,
         `Categorical`, a list of categories, a frozen distribution of ``scipy.stats``.
+        "auto": what `spaces.from_estimator` has for the estimator and the data.
     n_iter : int, default=50
         Number of candidates in all.
     n_initial_points : int, default=None
@@ -214,7 +220,7 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
             for name, constraint in search_constraints().items()
             if name != "pre_dispatch"
         },
-        "param_space": [Mapping, list, tuple, SearchSpace],
+        "param_space": [Mapping, list, tuple, SearchSpace, StrOptions({"auto"})],
         "n_iter": [Interval(numbers.Integral, 1, None, closed="left")],
         "n_initial_points": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "initial_points": [list, tuple, None],
@@ -342,7 +348,7 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
             return_train_score=arguments.return_train_score,
             raise_errors=self._raises,
         )
-        self.space_ = SearchSpace.from_any(self.param_space)
+        self.space_ = make_space(self.param_space, self.estimator, X)
         check_names(job.estimator, self.space_)
         plan = make_plan(arguments)
         race = Race(arguments.racing) if arguments.racing else None

@@ -3,17 +3,21 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from lightgbm import LGBMClassifier
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
+    BaggingClassifier,
     ExtraTreesClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
 from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neural_network import MLPClassifier
@@ -33,6 +37,7 @@ from sklearn_mvrsm import (
 )
 from sklearn_mvrsm._default import default_params
 from sklearn_mvrsm._own_values import own_values
+from sklearn_mvrsm._proposals import make_space
 from sklearn_mvrsm.boosting import EarlyStopping
 
 X, y = load_wine(return_X_y=True)  # 178 rows, 13 features
@@ -323,3 +328,54 @@ def test_the_default_belongs_to_a_checkpoint(tmp_path, change, differs):
 def test_a_switch_that_is_no_bool_is_refused():
     with pytest.raises(ValueError, match=r"'include_default' .* Got 'yes'"):
         candidates(include_default="yes")
+
+
+# --- param_space="auto" -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimator", "prefix", "columns"),
+    [
+        (SVC(), "", 13),
+        (make_pipeline(StandardScaler(), SVC()), "svc__", 13),
+        (make_pipeline(SimpleImputer(), "passthrough", SVC()), "svc__", 13),
+        (make_pipeline(PCA(5), SVC()), "svc__", None),
+        (BaggingClassifier(make_pipeline(PCA(5), SVC())), "estimator__svc__", None),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_the_ready_made_space_is_sized_by_the_data(estimator, prefix, columns):
+    for data in (X, pd.DataFrame(X), csr_array(X)):
+        space = make_space("auto", estimator, data)
+        expected = SearchSpace(spaces.svc(prefix=prefix, n_features=columns))
+        assert space.fingerprint() == expected.fingerprint()
+    listed = make_space("auto", estimator, X.tolist())
+    unsized = SearchSpace(spaces.svc(prefix=prefix))
+    assert listed.fingerprint() == unsized.fingerprint()
+    forest = make_space("auto", RandomForestClassifier(), X[:20])
+    few = SearchSpace(spaces.random_forest(n_samples=20, n_features=13))
+    assert forest.fingerprint() == few.fingerprint()
+
+
+def test_a_search_finds_its_space(tmp_path):
+    estimator = make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000))
+    options = {"n_iter": 3, "cv": 2, "random_state": 0}
+    path = tmp_path / "checkpoint"
+    search = MVRSMSearchCV(estimator, "auto", checkpoint=path, **options)
+    search = clone(search).fit(X, y)
+    expected = spaces.from_estimator(estimator, n_samples=178, n_features=13)
+    assert search.space_.names == tuple(expected)
+    params = search.cv_results_["params"]
+    assert params[0]["logisticregression__C"] == 1.0
+    more = clone(search).set_params(n_iter=4).fit(X, y)
+    assert more.cv_results_["params"][:3] == params
+    with pytest.raises(ValueError, match="is of another search"):
+        clone(search).fit(X[::2], y[::2])
+
+
+def test_without_a_ready_made_space_the_search_says_so():
+    message = "'param_space' must not be 'auto': There is no ready-made space for PCA"
+    with pytest.raises(ValueError, match=message):
+        MVRSMSearchCV(PCA(), "auto").fit(X)
+    with pytest.raises(ValueError, match=r"'param_space' .*'auto'.* Got 'all'"):
+        MVRSMSearchCV(SVC(), "all").fit(X, y)
