@@ -168,6 +168,12 @@ class Checkpoint:
             raise ValueError(f"an earlier line is of {_named(fold)} too")
         folds[fold.fold] = fold
 
+    @property
+    def has_score(self) -> bool:
+        """Whether a fit of the journal has a score."""
+        known = (fold for folds in self._folds.values() for fold in folds.values())
+        return any(fold.test_scores for fold in known)
+
     def recall(
         self, candidate: int, params: Mapping[str, Any]
     ) -> Mapping[int, FoldScore]:

@@ -7,16 +7,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from joblib.parallel import get_active_backend
+from sklearn import get_config
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils.metadata_routing import process_routing
 
 from sklearn_mvrsm._base_parameter import Countable
 from sklearn_mvrsm._outcomes import memory_limit_problem
-from sklearn_mvrsm._sklearn_compat import is_local_backend
+from sklearn_mvrsm._sklearn_compat import MultimetricScorer, is_local_backend
 from sklearn_mvrsm._space import SearchSpace
 
 Point = npt.NDArray[np.float64]
 
 _N_SAMPLES = 10
+_ROUTING = "enable_metadata_routing"
 
 
 def check_names(estimator: Any, space: SearchSpace) -> None:
@@ -89,6 +92,27 @@ def check_memory_limit(arguments: Any) -> None:
         raise ValueError(
             f"'fit_memory_limit' must be None here, got {limit}: {problem}"
         )
+
+
+def check_scorer_routing(scorer: Any, params: Mapping[str, Any]) -> None:
+    """Refuse metadata that one of several scorers has not said whether to take.
+
+    Scorers of several metrics find that out where they score, which is too late.
+
+    Parameters
+    ----------
+    scorer : callable
+        What is to score the fits.
+    params : mapping
+        Metadata for it.
+
+    Raises
+    ------
+    UnsetMetadataPassedError
+        Naming the metric and the metadata.
+    """
+    if isinstance(scorer, MultimetricScorer) and get_config()[_ROUTING]:
+        process_routing(scorer, "score", **params)
 
 
 def _backend() -> Any:

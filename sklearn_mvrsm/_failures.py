@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from sklearn_mvrsm._outcomes import shortened
 from sklearn_mvrsm._results import ENDING_STATUSES, Candidate, any_score
 
-__all__ = ["describe_failures"]
+__all__ = ["describe_failures", "message_of"]
 
 _MAX_KINDS_SHOWN = 5
 _MAX_CHARACTERS = 2000
@@ -52,7 +53,7 @@ class _Kind:
         """Group pairs of a status and an error; the most frequent kind comes first."""
         groups: dict[tuple[str, str], list[str]] = {}
         for status, error in failures:
-            template = _NUMBER.sub("#", _message(error))
+            template = _NUMBER.sub("#", message_of(error))
             groups.setdefault((status, template), []).append(error)
         kinds = [cls(status, errors) for (status, _), errors in groups.items()]
         return sorted(kinds, key=lambda kind: -len(kind.errors))
@@ -67,23 +68,19 @@ class _Kind:
 
     def _text(self) -> str:
         """Return the error, with the range of each number that differs."""
-        messages = list(dict.fromkeys(_message(error) for error in self.errors))
+        messages = list(dict.fromkeys(message_of(error) for error in self.errors))
         columns = zip(*(_NUMBER.findall(each) for each in messages), strict=True)
         ranges = iter([_range(column) for column in columns])
         text = _NUMBER.sub(lambda _: next(ranges), messages[0])
         for frames in _FRAMES.findall(self.errors[0]):
             text = text.replace(_NO_FRAMES, frames, 1)
-        if len(text) <= _MAX_CHARACTERS:
-            return text
-        half = _MAX_CHARACTERS // 2
-        n_cut = len(text) - 2 * half
-        return f"{text[:half]}\n[... {n_cut} characters ...]\n{text[-half:]}"
+        return shortened(text, _MAX_CHARACTERS)
 
 
 _NO_FRAMES = "\0"
 
 
-def _message(error: str) -> str:
+def message_of(error: str) -> str:
     """Return an error without addresses, and a mark where a traceback has frames."""
     return _ADDRESS.sub("0x...", _FRAMES.sub(_NO_FRAMES, error))
 

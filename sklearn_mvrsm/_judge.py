@@ -88,6 +88,12 @@ class Judge:
                 f"{sorted(names)} after {sorted(self._names)}"
             )
 
+    def is_scored(self, fold: FoldScore) -> bool:
+        """Whether a fold has a score by which its candidate can be compared."""
+        scores = fold.test_scores or {}
+        guided = isinstance(self._search.refit, str)
+        return self.guide in scores if guided else bool(scores)
+
     def gives_up(self, number: int, folds: Sequence[FoldScore]) -> bool:
         """Whether the other folds of a candidate are not worth their time.
 

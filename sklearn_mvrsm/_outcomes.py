@@ -122,11 +122,11 @@ def attempt(
         return describe(error)
 
 
-def shortened(text: str) -> str:
-    """Return a text of at most `LONGEST_TEXT` characters, the middle left out."""
-    if len(text) <= LONGEST_TEXT:
+def shortened(text: str, longest: int = LONGEST_TEXT) -> str:
+    """Return a text of at most so many characters, the middle left out."""
+    if len(text) <= longest:
         return text
-    half = LONGEST_TEXT // 2 - 30
+    half = longest // 2 - 30
     n = len(text) - 2 * half
     return f"{text[:half]} [... {n} characters left out ...] {text[-half:]}"
 

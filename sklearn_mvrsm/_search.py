@@ -14,7 +14,12 @@ from sklearn.utils import indexable
 
 from sklearn_mvrsm._callbacks import TaskTree
 from sklearn_mvrsm._checkpoint import open_checkpoint
-from sklearn_mvrsm._checks import check_memory_limit, check_names, check_target
+from sklearn_mvrsm._checks import (
+    check_memory_limit,
+    check_names,
+    check_scorer_routing,
+    check_target,
+)
 from sklearn_mvrsm._fold import FitJob
 from sklearn_mvrsm._folds import FrozenFolds, draw
 from sklearn_mvrsm._html import SummaryMixin
@@ -96,7 +101,9 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
     error_score : "raise" or float, default=nan
         Score of a fit that failed. Such a candidate ranks behind all others whatever
         this is. "raise" raises what a fit raised; a fit that was stopped or crashed is
-        a row nevertheless, with nan.
+        a row nevertheless, with nan. Unless it is a number other than nan, the search
+        ends once its first candidates have all failed with the same exception: twice
+        as many as there are slots, three at least.
     return_train_score : bool, default=False
         Whether ``cv_results_`` has training scores.
     verbose : int, default=0
@@ -318,7 +325,8 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
         ------
         ValueError
             If something is wrong with an argument; if not a single fit succeeded; if
-            the checkpoint is of another search.
+            the first candidates all failed with the same exception; if the checkpoint
+            is of another search.
         TimeoutError
             If no candidate was finished within ``timeout``.
         OSError
@@ -336,6 +344,7 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
         check_memory_limit(arguments)
         params = check_method_params(X, params=params)
         routed = routed_params(self, params)
+        check_scorer_routing(scorers, routed.scorer.score)
         tree = TaskTree(self, X, y, params.get("sample_weight"))
         job = FitJob(
             estimator=clone(self.estimator),

@@ -8,6 +8,7 @@ from typing import Any
 from sklearn_mvrsm._callbacks import TaskTree
 from sklearn_mvrsm._checkpoint import Checkpoint, ReplayedOptimizer
 from sklearn_mvrsm._checks import warn_of_idle_slots
+from sklearn_mvrsm._common_failure import CommonFailure
 from sklearn_mvrsm._conclusion import keep_results, report
 from sklearn_mvrsm._evaluation import Evaluator
 from sklearn_mvrsm._fit_log import FitLog
@@ -50,7 +51,7 @@ def run_search(
     TimeoutError
         If no candidate was finished in time.
     ValueError
-        If not a single fit succeeded.
+        If not a single fit succeeded, or the first candidates all failed alike.
     """
     limit = arguments.timeout
     deadline = None if limit is None else time.monotonic() + limit
@@ -64,6 +65,12 @@ def run_search(
         if arguments.progress:
             sizes = (n_candidates, search.n_splits_, evaluator.n_slots)
             observers.append(stack.enter_context(ProgressBar(*sizes, judge)))
+        known = checkpoint is not None and checkpoint.has_score
+        observers.append(
+            CommonFailure(
+                search, arguments, judge, evaluator.n_slots, has_succeeded=known
+            )
+        )
         loop = SearchLoop(
             ReplayedOptimizer(search, arguments, checkpoint)
             if checkpoint

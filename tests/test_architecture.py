@@ -87,7 +87,7 @@ LAYERS = {
         "_remote",
         "_evaluation",
     ),
-    "results": ("_results", "_failures", "_racing"),
+    "results": ("_results", "_racing"),
     "journal": ("_journal",),
     "search": (
         "_folds",
@@ -95,6 +95,8 @@ LAYERS = {
         "_own_values",
         "_proposals",
         "_judge",
+        "_failures",
+        "_common_failure",
         "_verbose",
         "_callbacks",
         "_fit_log",
