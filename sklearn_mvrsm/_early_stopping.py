@@ -12,9 +12,16 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_array, check_random_state, get_tags, indexable
+from sklearn.utils import (
+    check_array,
+    check_random_state,
+    column_or_1d,
+    get_tags,
+    indexable,
+)
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -234,7 +241,7 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         by_class = self.shuffle and is_classifier(self.estimator)
         held = np.zeros(n_samples, dtype=np.bool_)
         if groups is not None and n_samples > 0:
-            groups = check_array(groups, ensure_2d=False, dtype=None)
+            groups = _checked_groups(groups)
             labels = np.asarray(y) if by_class and np.ndim(y) == 1 else held
             held = of_whole_groups(
                 labels, groups, rng if self.shuffle else None, n_held
@@ -364,6 +371,15 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         tags.input_tags = of_booster.input_tags
         tags.non_deterministic = of_booster.non_deterministic
         return tags
+
+
+def _checked_groups(groups: Any) -> npt.NDArray[Any]:
+    """Return groups as an array of shape (n_samples,), or say what is wrong."""
+    array = check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
+    array = column_or_1d(array, warn=False)
+    if array.dtype == object and any(each is None for each in array):
+        raise ValueError("'groups' must name a group for each sample, got None")
+    return np.asarray(array)
 
 
 def _rounds(booster: Any) -> int:

@@ -300,6 +300,19 @@ def test_too_few_groups_are_refused(groups):
         EarlyStopping(WatchingClassifier()).fit(GROUPED, LABELS, groups=groups[1:])
 
 
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([None] * 300, "'groups' must name a group for each sample, got None"),
+        (np.full(300, np.nan), "Input groups contains NaN"),
+        (GROUPED, "should be a 1d array"),
+    ],
+)
+def test_groups_that_are_no_good_are_refused(groups, message):
+    with pytest.raises(ValueError, match=message):
+        EarlyStopping(WatchingClassifier()).fit(GROUPED, LABELS, groups=groups)
+
+
 def whole(model, X, y):
     fitted, held = fitted_and_held(model["boost"])
     return float(len(fitted) + len(held) == len(np.union1d(fitted, held)))
