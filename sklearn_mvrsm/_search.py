@@ -2,7 +2,6 @@
 
 import numbers
 import os
-import time
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
@@ -12,6 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
+from sklearn_mvrsm._best_estimator import BestEstimatorMixin
 from sklearn_mvrsm._callbacks import TaskTree
 from sklearn_mvrsm._checkpoint import open_checkpoint
 from sklearn_mvrsm._checks import (
@@ -64,7 +64,7 @@ _FITTED = (
 )
 
 
-class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base is Any: scikit-learn has no py.typed; once it has, strict mypy reports this line as unused
+class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ignore[misc]  # base is Any: scikit-learn has no py.typed; once it has, strict mypy reports this line as unused
     """Search with cross-validation for parameters that maximise a score.
 
     Candidates are proposed one after the other by MVRSM, a surrogate model of the score
@@ -177,7 +177,7 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
     -----
     If the search ends early (``KeyboardInterrupt``, an error), ``cv_results_``,
     ``best_params_`` and ``best_score_`` are set from the candidates that have finished,
-    and the exception goes on.
+    and the exception goes on. `refit_best` fits the best estimator then.
 
     A ``checkpoint`` is of this search if the space, the data, the folds, the scoring,
     the estimator, and all arguments that decide about proposals or fits are the same;
@@ -298,10 +298,6 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
         tags.array_api_support = False
         return tags
 
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is what ``refit`` promises: a best estimator, or results."""
-        return hasattr(self, "best_estimator_" if self.refit else "cv_results_")
-
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Search, and fit the best estimator on all data if ``refit``.
@@ -370,39 +366,9 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
             )
             run_search(self, arguments, job, judge, tree, checkpoint)
         if self.refit:
-            self._refit_best(job, tree)
+            self._fit_best(X, y, job.fit_params, tree.refit)
         tree.end()
         return self
-
-    def score(self, X: Any, y: Any = None, **params: Any) -> float:
-        """Score the best estimator on the given data.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Target.
-        **params : dict
-            Passed to the scorer, if metadata routing is enabled.
-
-        Returns
-        -------
-        float
-            The metric that ``refit`` names, or the only one.
-
-        Raises
-        ------
-        ValueError
-            If there are several metrics and ``refit`` names none of them.
-        """
-        if callable(self.refit) and getattr(self, "multimetric_", False):
-            raise ValueError(
-                f"{type(self).__name__}.score needs one metric, but 'scoring' has "
-                "several and 'refit' is a callable, which names none of them; use "
-                "'scorer_' on 'best_estimator_'"
-            )
-        return float(super().score(X, y, **params))
 
     def _arguments(self) -> SimpleNamespace:
         """Return the arguments as they are used; those of the search stay unchanged.
@@ -431,19 +397,3 @@ class MVRSMSearchCV(SummaryMixin, BaseSearchCV):  # type: ignore[misc]  # base i
         self.n_splits_ = len(splits)
         self.cv_ = FrozenFolds(splits, num_samples(X))
         return splits
-
-    def _refit_best(self, job: FitJob, tree: TaskTree) -> None:
-        """Fit the best estimator on all data, in this process and without a limit."""
-        estimator = clone(job.estimator).set_params(
-            **clone(self.best_params_, safe=False)
-        )
-        with tree.refit(estimator):
-            start = time.monotonic()
-            if job.y is None:
-                estimator.fit(job.X, **job.fit_params)
-            else:
-                estimator.fit(job.X, job.y, **job.fit_params)
-            self.refit_time_ = time.monotonic() - start
-        self.best_estimator_ = estimator
-        if hasattr(estimator, "feature_names_in_"):
-            self.feature_names_in_ = estimator.feature_names_in_

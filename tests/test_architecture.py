@@ -107,6 +107,7 @@ LAYERS = {
         "_conclusion",
         "_session",
         "_html",
+        "_best_estimator",
         "_search",
     ),
     "selection": ("_refit_rules", "_refit_folds", "selection"),

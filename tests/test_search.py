@@ -891,7 +891,9 @@ def assert_interrupted(search, n_finished):
     assert search.n_splits_ == 3
     assert search.multimetric_ is False
     assert callable(search.scorer_)
-    with pytest.raises(NotFittedError):
+    with pytest.raises(
+        NotFittedError, match=f"after {n_finished} candidates.* 'refit_best' with the"
+    ):
         search.predict(X)
 
 
@@ -900,6 +902,53 @@ def test_an_interrupt_keeps_what_has_finished_and_goes_on():
     with pytest.raises(KeyboardInterrupt):
         search.fit(X, y)
     assert_interrupted(search, 2)
+    assert "Best score" in search._repr_html_()
+
+
+class Refused(Bowl):
+    """Cannot be fitted on all of the data."""
+
+    def fit(self, X, y, sample_weight=None):
+        if len(X) == 60:
+            raise ArithmeticError("too many samples")
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options", "error"),
+    [
+        (Bowl(), moods("fine", "interrupted"), KeyboardInterrupt),
+        (Refused(), moods("fine", "fine"), ArithmeticError),
+    ],
+)
+def test_one_call_fits_the_best_estimator_of_a_search_that_ended_early(
+    estimator, options, error
+):
+    search = make(estimator, **options)
+    weights = np.ones(len(y))
+    with pytest.raises(error):
+        search.fit(X, y, sample_weight=weights)
+    part = pd.DataFrame(X).rename(columns=str)[:50]
+    assert search.refit_best(part, y[:50], sample_weight=weights[:50]) is search
+    assert search.best_estimator_.mood == "fine"
+    assert search.best_estimator_.weights_.tolist() == [1.0] * 50
+    assert search.refit_time_ >= 0.0
+    assert search.score(X, y) == search.best_estimator_.score(X, y)
+    assert search.predict(X).tolist() == [0] * 60
+
+
+def test_without_a_candidate_that_has_a_score_there_is_nothing_to_refit():
+    search = make(**moods("fails", "interrupted"))
+    with pytest.raises(NotFittedError, match="needs 'best_params_'"):
+        search.refit_best(X, y)
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, y)
+    with pytest.raises(NotFittedError, match=r"after 1 candidates.*no 'best_params_'"):
+        search.predict(X)
+    with pytest.raises(NotFittedError, match="needs 'best_params_'"):
+        search.refit_best(X, y)
+    with pytest.raises(ValueError, match="requires y"):
+        make().fit(X, y).refit_best(X)
 
 
 def test_an_interrupt_before_anything_has_finished_leaves_nothing():
