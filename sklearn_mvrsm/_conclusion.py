@@ -16,6 +16,7 @@ from sklearn_mvrsm._results import (
     format_results,
 )
 from sklearn_mvrsm._sklearn_compat import named_scorers, select_best_index
+from sklearn_mvrsm._values import copied
 
 
 def keep_results(
@@ -46,7 +47,11 @@ def keep_results(
     )
     if not any_score(candidates) or (judge.multimetric and not search.refit):
         return
-    search.best_index_ = select_best_index(search, judge.guide, search.cv_results_)
+    results = search.cv_results_
+    if callable(search.refit):  # it may alter what it is given
+        results = {name: column.copy() for name, column in results.items()}
+        results["params"] = [copied(each, objects=False) for each in results["params"]]
+    search.best_index_ = select_best_index(search, judge.guide, results)
     if not callable(search.refit):
         means = search.cv_results_[f"mean_test_{judge.guide}"]
         search.best_score_ = means[search.best_index_]

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_mvrsm._values import copied
+
 __all__ = ["Constraint", "InfeasibleSpaceError", "checked", "infeasible", "objection"]
 
 Params = dict[str, Any]
@@ -28,11 +30,12 @@ def checked(constraints: Any) -> tuple[Constraint, ...]:
 def objection(constraints: Sequence[Constraint], params: Params) -> Constraint | None:
     """Give the first constraint that forbids a configuration, None if none does.
 
-    Each gets a copy of ``params``. What one raises goes on, with a note that names it.
+    Each gets a copy of ``params``; objects that are equal to nothing else, such as
+    estimators, are not copied. What one raises goes on, with a note that names it.
     """
     for constraint in constraints:
         try:
-            allowed = constraint(dict(params))
+            allowed = constraint(copied(params, objects=False))
         except Exception as error:
             error.add_note(f"raised by the constraint {_name(constraint)}({params!r})")
             raise

@@ -1,5 +1,7 @@
 """A function minimised in one call, as :func:`scipy.optimize.minimize` does it."""
 
+import contextlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +13,7 @@ from sklearn_mvrsm._optimizer import (
     SpaceExhaustedError,
     enqueue_first,
 )
-from sklearn_mvrsm._values import plain
+from sklearn_mvrsm._values import copied, plain
 
 __all__ = ["minimize"]
 
@@ -35,8 +37,8 @@ def minimize(
     Parameters
     ----------
     func : callable
-        ``func(params) -> float``; ``params`` holds the active parameters. A result
-        that is not finite is a failure.
+        ``func(params) -> float``; ``params`` holds the active parameters, copied, so
+        that it may alter them. A result that is not finite is a failure.
     space : SearchSpace, dict or list of dict
         What may be proposed.
     n_iter : int
@@ -61,6 +63,10 @@ def minimize(
     ------
     ValueError
         If an argument makes no sense, or no evaluation gave a finite value.
+    BaseException
+        What ``func`` or ``callback`` raises, ``KeyboardInterrupt`` included, goes on.
+        Its attribute ``result`` has what was evaluated before: as what is returned,
+        with ``success`` false, and ``x`` None and ``fun`` nan if no value is finite.
 
     Examples
     --------
@@ -85,25 +91,59 @@ def minimize(
         include_default=include_default,
     )
     enqueue_first(optimizer, initial_points, n_iter)
-    message = "All evaluations were made."
+    try:
+        message = _evaluate(optimizer, func, n_iter, callback)
+        x, fun = optimizer.best_params, optimizer.best_value
+        return _result(optimizer, message, x=x, fun=fun, success=True)
+    except BaseException as error:
+        _keep_result(error, optimizer)
+        raise
+
+
+def _evaluate(
+    optimizer: MVRSMOptimizer,
+    func: Callable[[Params], float],
+    n_iter: int,
+    callback: Callable[[OptimizeResult], bool | None] | None,
+) -> str:
+    """Ask, evaluate and tell; return why it ended."""
     for _ in range(n_iter):
         try:
             params = optimizer.ask()
         except SpaceExhaustedError as error:
-            message = str(error)
-            break
-        value = float(func(params))
+            return str(error)
+        value = float(func(copied(params)))
         optimizer.tell(params, value)
-        if callback is not None and callback(OptimizeResult(x=params, fun=value)):
-            message = "The callback asked to stop."
-            break
+        seen = OptimizeResult(x=copied(params), fun=value)
+        if callback is not None and callback(seen):
+            return "The callback asked to stop."
+    return "All evaluations were made."
+
+
+def _result(optimizer: MVRSMOptimizer, message: str, **best: Any) -> OptimizeResult:
     trials = optimizer.trials
     return OptimizeResult(
-        x=optimizer.best_params,
-        fun=optimizer.best_value,
+        **best,
         nfev=len(trials),
         x_iters=[trial.params for trial in trials],
         func_vals=np.array([trial.value for trial in trials]),
-        success=True,
         message=message,
     )
+
+
+def _keep_result(error: BaseException, optimizer: MVRSMOptimizer) -> None:
+    """Put what was evaluated where who catches the exception finds it."""
+    n = len(optimizer.trials)
+    if n == 0:
+        return
+    known = math.isfinite(optimizer.best_value)
+    result = _result(
+        optimizer,
+        f"{type(error).__name__} after {n} evaluations.",
+        x=optimizer.best_params if known else None,
+        fun=optimizer.best_value if known else math.nan,
+        success=False,
+    )
+    with contextlib.suppress(Exception):  # a class of exceptions may refuse it
+        vars(error)["result"] = result
+        error.add_note(f"The {n} evaluations made are in 'result' of this exception.")

@@ -16,7 +16,7 @@ from sklearn_mvrsm._history import History
 from sklearn_mvrsm._mvrsm import MvrsmMethod
 from sklearn_mvrsm._paper import PaperMethod
 from sklearn_mvrsm._space import SearchSpace
-from sklearn_mvrsm._values import plain
+from sklearn_mvrsm._values import Originals, plain
 
 __all__ = ["MVRSMOptimizer", "SpaceExhaustedError", "Trial", "enqueue_first"]
 
@@ -25,6 +25,7 @@ Params = dict[str, Any]
 
 MOST_INITIAL_POINTS = 24  # as in the paper's experiments
 METHODS = ("mvrsm", "paper")
+_KEPT = (bool, float, int, str, np.generic, type(None))  # values, as they were told
 NOVEL_TRIES = 200  # random points drawn before the settings are gone through
 
 
@@ -50,7 +51,8 @@ class Trial:
 
 @dataclass(frozen=True)
 class _Pending:
-    params: Params
+    params: Params  # with the objects that were declared
+    given: Params  # to who asked
     point: FloatArray
 
 
@@ -133,8 +135,8 @@ class MVRSMOptimizer:
             raise ValueError(
                 f"'n_initial_points' must be >= 0 or None, got {n_initial_points}"
             )
-        self.space = SearchSpace.from_any(space)
-        d = self.space.domain.d
+        self.space = space = SearchSpace.from_any(space)
+        d = space.domain.d
         usual = MOST_INITIAL_POINTS if method == "paper" else 2 * d + 4
         self.n_initial_points = (
             min(usual, MOST_INITIAL_POINTS)
@@ -143,12 +145,7 @@ class MVRSMOptimizer:
         )
         self._rng = np.random.default_rng(random_state)
         seed = int(self._rng.integers(2**31))
-        region = Region(
-            self.space.domain,
-            self.space.canonical,
-            self.space.active,
-            self.space.feasible,
-        )
+        region = Region(space.domain, space.canonical, space.active, space.feasible)
         self._method: MvrsmMethod | PaperMethod = (
             MvrsmMethod(region, seed)
             if method == "mvrsm"
@@ -166,13 +163,17 @@ class MVRSMOptimizer:
         self._queue: list[_Pending] = []
         self._seen: set[bytes] = set()
         self._default = default_params(self.space) if include_default else None
+        self._originals = Originals()
 
     # --- results --------------------------------------------------------------
 
     @property
     def trials(self) -> tuple[Trial, ...]:
         """Every evaluation told, in the order in which it was told."""
-        return tuple(self._trials)
+        return tuple(
+            Trial(self._originals.restored(trial.params), trial.value)
+            for trial in self._trials
+        )
 
     @property
     def best_value(self) -> float:
@@ -189,7 +190,7 @@ class MVRSMOptimizer:
         ValueError
             While no finite value has been told.
         """
-        return dict(self._require_a_value().params)
+        return self._originals.restored(self._require_a_value().params)
 
     def _require_a_value(self) -> Trial:
         best = self._best()
@@ -219,7 +220,7 @@ class MVRSMOptimizer:
         point = self._canonical(params)
         if not self.space.feasible(point):
             raise ValueError(f"A constraint forbids the enqueued {dict(params)!r}")
-        self._queue.append(_Pending(dict(params), point))
+        self._queue.append(self._pending_at(point, self._own(params, point)))
 
     def ask(self) -> Params:
         """Propose a configuration to evaluate.
@@ -227,7 +228,8 @@ class MVRSMOptimizer:
         Returns
         -------
         dict
-            Active parameters by name.
+            Active parameters by name, a new dict with the very objects declared. If
+            one of these is altered, copies as it was take its place from then on.
 
         Raises
         ------
@@ -246,10 +248,10 @@ class MVRSMOptimizer:
         else:
             with single_threaded():
                 point = self._propose()
-            proposal = _Pending(self.space.decode(point), point)
+            proposal = self._pending_at(point, self.space.decode(point))
         self._pending.append(proposal)
         self._seen.add(proposal.point.tobytes())
-        return dict(proposal.params)
+        return dict(proposal.given)
 
     def tell(self, params: Mapping[str, Any], value: float) -> None:
         """Report the value of a configuration.
@@ -268,14 +270,14 @@ class MVRSMOptimizer:
             If ``params`` are not a configuration of the space.
         """
         value = float(value)
-        point = self._settle(params)
+        own, point = self._settle(params)
         n = len(self._trials)
         if n == len(self._points):
             room = max(2 * n, 64)
             self._points = np.resize(self._points, (room, self._points.shape[1]))
             self._values = np.resize(self._values, room)
         self._points[n], self._values[n] = point, value
-        self._trials.append(Trial(dict(params), value))
+        self._trials.append(Trial(own, value))
         self._seen.add(point.tobytes())
         with single_threaded():
             self._method.observe(point, value)
@@ -311,18 +313,31 @@ class MVRSMOptimizer:
     def _canonical(self, params: Mapping[str, Any]) -> FloatArray:
         return self.space.canonical(self.space.encode(params))
 
-    def _settle(self, params: Mapping[str, Any]) -> FloatArray:
-        """Return the point of ``params``, no longer pending if it was."""
+    def _pending_at(self, point: FloatArray, params: Params) -> _Pending:
+        return _Pending(params, self._originals.restored(params), point)
+
+    def _own(self, params: Mapping[str, Any], point: FloatArray) -> Params:
+        """Return params with the declared objects instead of others that equal them."""
+        declared = self.space.decode(point)
+        return {
+            name: value if isinstance(value, _KEPT) else declared[name]
+            for name, value in params.items()
+        }
+
+    def _settle(self, params: Mapping[str, Any]) -> tuple[Params, FloatArray]:
+        """Return ``params`` and their point, no longer pending if they were."""
         for i, pending in enumerate(self._pending):
-            same = pending.params.keys() == params.keys()
-            if same and all(pending.params[k] is params[k] for k in params):
-                return self._pending.pop(i).point
+            same = pending.given.keys() == params.keys()
+            if same and all(pending.given[k] is params[k] for k in params):
+                self._pending.pop(i)
+                return pending.params, pending.point
         point = self._canonical(params)
         for i, pending in enumerate(self._pending):
             # equal values declared twice share their encoding, not their point
             if (self._canonical(pending.params) == point).all():
-                return self._pending.pop(i).point
-        return point
+                point = self._pending.pop(i).point
+                break
+        return self._own(params, point), point
 
     # --- proposing ------------------------------------------------------------
 

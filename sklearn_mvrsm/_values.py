@@ -1,11 +1,15 @@
 """Values of categories: when two are the same, and what can be said of one."""
 
 import numbers
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from typing import Any, TypeGuard
 
 import numpy as np
 
 __all__ = [
+    "Originals",
+    "copied",
     "describe_value",
     "is_estimator",
     "is_integer",
@@ -13,6 +17,9 @@ __all__ = [
     "plain",
     "same_value",
 ]
+
+
+_ATOMS = frozenset({bool, bytes, complex, float, int, str, type(None)})
 
 
 def plain(value: Any) -> Any:
@@ -80,6 +87,67 @@ def describe_value(value: object) -> list[object]:
     name = getattr(value, "__qualname__", None)
     module = getattr(value, "__module__", None)
     return [kind] if name is None else [kind, f"{module}.{name}"]
+
+
+def copied(params: Mapping[str, Any], *, objects: bool = True) -> dict[str, Any]:
+    """Return parameters whose values can be altered without altering these.
+
+    Parameters
+    ----------
+    params : mapping
+    objects : bool, default=True
+        Whether to copy objects too that are equal to nothing but themselves, such as
+        estimators. What cannot be copied never is.
+    """
+    return {
+        name: _copied(value) if objects or _is_compared(value) else value
+        for name, value in params.items()
+    }
+
+
+def _is_compared(value: object) -> bool:
+    equality: object = type(value).__eq__
+    return equality is not object.__eq__
+
+
+class Originals:
+    """What objects were when they were first seen, for when somebody alters them.
+
+    Parameters
+    ----------
+    pairs : iterable of (object, object)
+        Objects and what they were.
+    """
+
+    def __init__(self, pairs: Iterable[tuple[Any, Any]] = ()) -> None:
+        self._seen = {id(pair[0]): pair for pair in pairs}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle no ids: in another process they are those of other objects."""
+        return Originals, (list(self._seen.values()),)
+
+    def restored(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the very objects, or copies as they were of those altered since."""
+        return {name: self._restored(value) for name, value in params.items()}
+
+    def _restored(self, value: Any) -> Any:
+        if type(value) in _ATOMS:
+            return value
+        if id(value) not in self._seen:
+            copy = _copied(value)
+            # what equals no copy of itself cannot be watched
+            self._seen[id(value)] = (value, copy if same_value(value, copy) else value)
+        original = self._seen[id(value)][1]
+        return value if same_value(value, original) else _copied(original)
+
+
+def _copied(value: Any) -> Any:
+    if type(value) in _ATOMS:
+        return value
+    try:
+        return deepcopy(value)
+    except Exception:  # a lock, a module, an open file
+        return value
 
 
 def is_real(value: object) -> TypeGuard[Any]:

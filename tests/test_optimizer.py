@@ -1,3 +1,4 @@
+import copy
 import dataclasses
 import json
 import math
@@ -8,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from sklearn_mvrsm import (
     Categorical,
@@ -23,6 +25,7 @@ from sklearn_mvrsm._base_parameter import UNSET
 from sklearn_mvrsm._constraints import InfeasibleSpaceError
 from sklearn_mvrsm._mvrsm import MvrsmMethod
 from sklearn_mvrsm._paper import PaperMethod
+from sklearn_mvrsm._values import same_value
 
 MIXED = {
     "kind": Categorical(["a", "b", "c"]),
@@ -786,6 +789,176 @@ def test_minimize_returns_what_it_saw(method):
 def test_minimize_is_ask_and_tell():
     optimizer = MVRSMOptimizer(MIXED, random_state=4)
     assert run(optimizer, 25) == minimize(objective, MIXED, 25, random_state=4).x_iters
+
+
+# --- users who alter what they get ----------------------------------------------
+
+
+def spoilable():
+    return {
+        "n": Integer(0, 9),
+        "x": Real(0.0, 1.0),
+        "layers": Categorical([[8], [8, 8], [16, [4]]]),
+        "options": [{"a": 1}, {"a": 2}],
+        "weights": Ordinal([np.zeros(2), np.ones(2), np.arange(2.0)]),
+        "model": [LogisticRegression(), LogisticRegression(C=2.0), None],
+    }
+
+
+def value_of(params):
+    model = params["model"]
+    return (
+        (params["n"] - 4) ** 2
+        + params["x"]
+        + len(params["layers"])
+        + params["options"]["a"]
+        + params["weights"].sum()
+        + (0.0 if model is None else model.C)
+    )
+
+
+def spoil(params):
+    params["n"] *= 2
+    params["layers"].append(1)
+    params["options"]["a"] = 7
+    params["weights"][:] = 7.0
+    if params["model"] is not None:
+        params["model"].set_params(C=7.0)
+    params["new"] = params.pop("x")
+
+
+def value_and_spoil(params):
+    value = value_of(params)
+    spoil(params)
+    return value
+
+
+def assert_unspoilt(found, expected, space):
+    assert len(found) == len(expected)
+    assert all(map(same_value, found, expected))
+    assert same_value(space, spoilable())
+
+
+@both_methods
+def test_a_function_may_alter_what_it_gets(method):
+    space, start = spoilable(), [{**SearchSpace(spoilable()).sample(1, 0)[0], "n": 3}]
+    arguments = {"method": method, "random_state": 0, "initial_points": start}
+    expected = minimize(value_of, spoilable(), 40, **arguments)
+    kept = copy.deepcopy(start)
+    found = minimize(value_and_spoil, space, 40, **arguments)
+    assert_unspoilt(found.x_iters, expected.x_iters, space)
+    assert same_value(start, kept)
+    assert list(map(value_of, found.x_iters)) == found.func_vals.tolist()
+    assert value_of(found.x) == found.fun == expected.fun
+
+    def callback(intermediate_result):
+        spoil(intermediate_result.x)
+
+    space = spoilable()
+    found = minimize(value_of, space, 40, **arguments, callback=callback)
+    assert_unspoilt(found.x_iters, expected.x_iters, space)
+
+
+def test_a_constraint_may_alter_what_it_gets():
+    def wise(params):
+        return params["n"] != 5
+
+    def spoiling(params):
+        n = params["n"]
+        spoil({**params, "model": None})
+        params.clear()
+        return n != 5
+
+    space = spoilable()
+    expected = minimize(value_of, SearchSpace(spoilable(), [wise]), 30, random_state=0)
+    found = minimize(value_of, SearchSpace(space, [spoiling]), 30, random_state=0)
+    assert_unspoilt(found.x_iters, expected.x_iters, space)
+
+
+def test_what_is_asked_for_may_be_altered():
+    optimizer = MVRSMOptimizer(spoilable(), random_state=0)
+    other = MVRSMOptimizer(spoilable(), random_state=0)
+    expected = []
+    for k in range(40):
+        params, clean = optimizer.ask(), other.ask()
+        expected.append(copy.deepcopy(clean))
+        assert same_value(params, clean)
+        value, told = value_of(params), dict(params)
+        if k % 2:
+            spoil(params)
+        optimizer.tell(told, value)
+        other.tell(clean, value)
+        spoil(optimizer.best_params)
+        if k % 10 == 0:
+            optimizer = pickle.loads(pickle.dumps(optimizer))
+            for trial in optimizer.trials:
+                spoil(trial.params)
+    found = [trial.params for trial in optimizer.trials]
+    assert all(map(same_value, found, expected))
+
+
+# --- functions that raise ---------------------------------------------------------
+
+
+class FrozenError(Exception):
+    """An exception whose attributes cannot be set."""
+
+    def __setattr__(self, name, value):
+        raise AttributeError(name)
+
+
+@pytest.mark.parametrize("where", ["func", "callback"])
+@pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt, SystemExit])
+def test_what_was_evaluated_before_an_exception_is_its_result(where, kind):
+    calls = []
+
+    def func(params):
+        calls.append(params)
+        if where == "func" and len(calls) == 8:
+            raise kind("enough")
+        return objective(params)
+
+    def callback(intermediate_result):
+        if where == "callback" and len(calls) == 7:
+            raise kind("enough")
+
+    with pytest.raises(kind, match="enough") as info:
+        minimize(func, MIXED, 20, callback=callback, random_state=0)
+    result = info.value.result
+    expected = minimize(objective, MIXED, 7, random_state=0)
+    assert not result.success
+    assert result.message == f"{kind.__name__} after 7 evaluations."
+    assert result.nfev == 7
+    assert result.x_iters == expected.x_iters
+    assert result.func_vals.tolist() == expected.func_vals.tolist()
+    assert (result.x, result.fun) == (expected.x, expected.fun)
+    assert "7 evaluations made are in 'result'" in info.value.__notes__[0]
+
+
+def test_results_that_are_no_numbers_lose_nothing_either():
+    answers = iter([math.nan, 2.0, None])
+    with pytest.raises(TypeError, match="NoneType") as info:
+        minimize(lambda params: next(answers), MIXED, 20, random_state=0)
+    assert info.value.result.fun == 2.0
+    with pytest.raises(ValueError, match="No finite value") as info:
+        minimize(lambda params: math.nan, MIXED, 3, random_state=0)
+    result = info.value.result
+    assert (result.x, result.nfev, len(result.x_iters)) == (None, 3, 3)
+    assert math.isnan(result.fun)
+
+
+@pytest.mark.parametrize("n_values", [0, 3])
+def test_an_exception_goes_on_even_if_it_takes_no_result(n_values):
+    answers = iter([1.0] * n_values)
+
+    def func(params):
+        for answer in answers:
+            return answer
+        raise FrozenError("enough")
+
+    with pytest.raises(FrozenError, match="enough") as info:
+        minimize(func, MIXED, 20, random_state=0)
+    assert hasattr(info.value, "result") == (n_values > 0)
 
 
 def test_minimize_evaluates_given_points_first():

@@ -228,6 +228,22 @@ def test_an_impossible_refit_is_refused_before_any_fit(refit):
     assert Bowl.fits == 0
 
 
+def test_a_callable_refit_may_alter_what_it_gets():
+    def rule(results):
+        row = int(np.argmax(results["mean_test_score"]))
+        for name in list(results):
+            if name.startswith(("split", "mean")):
+                results.pop(name)[:] = "" if name.endswith(("error", "status")) else 7.0
+        results["params"][row].clear()
+        return row
+
+    expected, search = make().fit(X, y), make(refit=rule).fit(X, y)
+    assert list(search.cv_results_) == list(expected.cv_results_)
+    assert search.best_params_ == expected.best_params_
+    means = [each.cv_results_["mean_test_score"] for each in (search, expected)]
+    np.testing.assert_array_equal(*means)
+
+
 def test_a_callable_scorer_reveals_an_impossible_refit_at_its_first_fit():
     Bowl.fits = 0
     with pytest.raises(ValueError, match="refit must be set to a scorer key"):
