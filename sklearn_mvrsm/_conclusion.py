@@ -76,10 +76,7 @@ def report(search: Any, candidates: Sequence[Candidate]) -> None:
         If not a single fit gave a score.
     """
     if not candidates:
-        raise TimeoutError(
-            f"No candidate was finished within timeout={search.timeout} seconds; a "
-            f"candidate is {search.n_splits_} fits."
-        )
+        raise TimeoutError(_what_time_bought(search))
     failures = describe_failures(candidates, _error_score(search))
     if not any_score(candidates):
         raise ValueError(failures)
@@ -101,3 +98,25 @@ def _error_score(search: Any) -> float:
     """Return what stands for the score of a fit that failed."""
     is_number = not isinstance(search.error_score, str)
     return float(search.error_score) if is_number else np.nan
+
+
+def _what_time_bought(search: Any) -> str:
+    """Say how far a search came that finished no candidate, and what helps."""
+    log = search.fit_log_
+    ran = log["slot"] >= 0
+    ended = ran & (log["status"] != "killed")
+    text = (
+        f"No candidate was finished within timeout={search.timeout} seconds, which "
+        f"count from the start of the first fit; a candidate is {search.n_splits_} "
+        "fits. "
+    )
+    if not ran.any():
+        return text + "No fit had started, as no worker became ready."
+    start = float(log["start"][ran].min())
+    text += f"The workers took {start:.1f} s to start, which is not part of it. "
+    if ended.any():
+        took = float((log["finish"] - log["start"])[ended][0])
+        text += f"{ended.sum()} fits ended, the first of them took {took:.1f} s. "
+    else:
+        text += "No fit ended. "
+    return text + "Raise 'timeout' or 'n_jobs', or have fewer folds ('cv')."

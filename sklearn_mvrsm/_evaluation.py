@@ -140,6 +140,14 @@ class Evaluator:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
+    @property
+    def first_start(self) -> float | None:
+        """When the first fit started, by ``time.monotonic``; None before that.
+
+        On a cluster that is known once a fit has ended.
+        """
+        return self._pool.first_start
+
     def submit(
         self,
         candidate: int,

@@ -44,6 +44,8 @@ class InlinePool(Pool):
             return None
         task_id, fn, args = self._queue.popleft()
         started = time.monotonic()
+        if self.first_start is None:
+            self.first_start = started
         outcome = attempt(fn, args)
         return Event(task_id, outcome, 0, started, time.monotonic())
 

@@ -21,6 +21,12 @@ from sklearn_mvrsm._results import Candidate
 _MAX_WAIT = 1.0
 """Seconds between checks while nothing happens."""
 
+_FIRST_WAIT = 0.1
+"""The same until the first fit starts."""
+
+LONGEST_START = 300.0
+"""Seconds that may pass before the first fit starts, on top of the time limit."""
+
 
 class Proposer(Protocol):
     """Someone who proposes candidates, as `MVRSMOptimizer` does."""
@@ -61,8 +67,9 @@ class SearchLoop:
         Gives the callback contexts of the folds of a candidate, or None.
     observers : sequence of Observer
         Called in this order; the judge comes before them.
-    deadline : float or None
-        When to end, by ``time.monotonic``, with what has finished by then.
+    timeout : float or None
+        How many seconds after the start of the first fit to end, with what has
+        finished by then.
     """
 
     def __init__(
@@ -75,7 +82,7 @@ class SearchLoop:
         judge: Judge,
         fold_tasks: Callable[[int], Sequence[Any] | None],
         observers: Sequence[Observer] = (),
-        deadline: float | None = None,
+        timeout: float | None = None,
     ) -> None:
         self._optimizer = optimizer
         self._n_iter = n_iter
@@ -84,7 +91,8 @@ class SearchLoop:
         self._judge = judge
         self._fold_tasks = fold_tasks
         self._observers = (judge, *observers)
-        self._deadline = deadline
+        self._timeout = timeout
+        self._last_news = time.monotonic()  # before the first fit starts
         self._n_due = 0  # folds that have been submitted and not received
         self._params: list[dict[str, Any]] = []
         self._folds: list[list[FoldScore]] = []
@@ -114,6 +122,7 @@ class SearchLoop:
             Called before each wait, of a second at most, and at the end; what it
             raises ends the search.
         """
+        self._last_news = time.monotonic()
         self._propose(evaluator)
         while (fold := self._next(evaluator, check)) is not None:
             self._receive(fold, evaluator)
@@ -125,14 +134,28 @@ class SearchLoop:
         self, evaluator: Evaluator, check: Callable[[], None]
     ) -> FoldScore | None:
         """Wait for a fold; None where nothing is under way, or the time is over."""
-        end = math.inf if self._deadline is None else self._deadline
         while self._n_due:
             check()
-            left = max(end - time.monotonic(), 0.0)
-            fold = evaluator.next_event(min(left, _MAX_WAIT))
-            if fold is not None or left <= _MAX_WAIT:
+            left = max(self._end(evaluator) - time.monotonic(), 0.0)
+            has_started = self._timeout is None or evaluator.first_start is not None
+            wait = min(left, _MAX_WAIT if has_started else _FIRST_WAIT)
+            fold = evaluator.next_event(wait)
+            if fold is not None or left <= wait:
+                self._last_news = time.monotonic()
                 return fold
         return None
+
+    def _end(self, evaluator: Evaluator) -> float:
+        """When the time is over.
+
+        Starting the workers, waiting for a cluster and reading a checkpoint are not
+        part of the time, but must not take for ever.
+        """
+        if self._timeout is None:
+            return math.inf
+        if evaluator.first_start is None:
+            return self._last_news + self._timeout + LONGEST_START
+        return evaluator.first_start + self._timeout
 
     def _receive(self, fold: FoldScore, evaluator: Evaluator) -> None:
         """Take a fold, show it, and see what it means for the folds that follow."""
@@ -155,7 +178,7 @@ class SearchLoop:
 
     def _propose(self, evaluator: Evaluator) -> None:
         """Ask for as many candidates as the rule of order allows now."""
-        while not self._is_over() and (k := len(self._params)) < self._n_iter:
+        while not self._is_over(evaluator) and (k := len(self._params)) < self._n_iter:
             n_needed = max(k - self._n_pending + 1, 0)
             if any(len(folds) < self._n_splits for folds in self._folds[:n_needed]):
                 return
@@ -173,9 +196,8 @@ class SearchLoop:
                 observer.started(k, params)
             evaluator.submit(k, params, range(self._n_splits), self._fold_tasks(k))
 
-    def _is_over(self) -> bool:
-        late = self._deadline is not None and time.monotonic() >= self._deadline
-        return self._stopped or late
+    def _is_over(self, evaluator: Evaluator) -> bool:
+        return self._stopped or time.monotonic() >= self._end(evaluator)
 
     def _tell(self, n: int) -> None:
         """Tell the values of the first n candidates, as far as that is still due."""

@@ -29,9 +29,12 @@ class Pool(ABC):
     ----------
     n_workers : int
         Tasks at a time.
+    first_start : float or None
+        When the first task started, as far as that is known.
     """
 
     n_workers: int
+    first_start: float | None = None
 
     def __enter__(self) -> Self:
         return self

@@ -1,6 +1,7 @@
 """A bar that shows how far a search is, in a terminal or a notebook."""
 
 import math
+import time
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -45,6 +46,7 @@ class ProgressBar:
         self._folds: dict[int, list[FoldScore]] = {}
         self._n_failed = 0
         self._best = -math.inf
+        self._has_started = False
         self._bar = tqdm(
             total=n_candidates * n_splits, desc="search", unit="fit", dynamic_ncols=True
         )
@@ -70,6 +72,7 @@ class ProgressBar:
         params : mapping
             Of its candidate.
         """
+        self._count_time(fold)
         folds = self._folds[fold.candidate]
         folds.append(fold)
         self._n_failed += fold.status not in {"ok", "skipped"}
@@ -79,6 +82,18 @@ class ProgressBar:
             del self._folds[fold.candidate]
         self._bar.update()
         self._show()
+
+    def _count_time(self, fold: FoldScore) -> None:
+        """Begin the bar's clock with the first fit; keep the journal's out of it."""
+        if self._bar.disable:
+            return
+        if fold.started is not None and not self._has_started:
+            begin = time.time() - (time.monotonic() - fold.started)
+            self._bar.start_t = self._bar.last_print_t = begin
+            self._has_started = True
+        if not self._has_started:
+            self._bar.initial += 1
+            self._bar.last_print_n += 1
 
     def _show(self) -> None:
         n_open = sum(self._n_splits - len(folds) for folds in self._folds.values())

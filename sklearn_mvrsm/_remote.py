@@ -220,6 +220,8 @@ class RemotePool(ReportingPool[_Task, _Note]):
         assert report.outcome is not None
         slot = self._places.setdefault(report.place, len(self._places))
         started = max(when - report.elapsed, task.sent)
+        if self.first_start is None or started < self.first_start:
+            self.first_start = started
         return self._event(task, _decoded(report.outcome), slot, started, when)
 
     def _try_again(

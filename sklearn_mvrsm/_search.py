@@ -125,8 +125,9 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         at the start, where the platform can enforce it (Linux). A fit that asks for
         more fails.
     timeout : float, default=None
-        Seconds for the whole search. Then running fits are killed, the candidates that
-        have finished are kept, and the best is refitted.
+        Seconds for the whole search, from the start of its first fit. Then running fits
+        are killed, the candidates that have finished are kept, and the best is
+        refitted.
     checkpoint : str or path-like, default=None
         File in which every finished fit is kept: a journal of JSON lines.
         If it exists, the search goes on where it ended, as if it had never been

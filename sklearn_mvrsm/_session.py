@@ -1,7 +1,6 @@
 """One run of a search: from its first candidate to its results."""
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -53,8 +52,6 @@ def run_search(
     ValueError
         If not a single fit succeeded, or the first candidates all failed alike.
     """
-    limit = arguments.timeout
-    deadline = None if limit is None else time.monotonic() + limit
     n_candidates = min(arguments.n_iter, search.space_.cardinality)
     log = FitLog(search.n_splits_)
     printer = Printer(arguments.verbose, n_candidates, search.n_splits_)
@@ -81,7 +78,7 @@ def run_search(
             judge=judge,
             fold_tasks=tree.fold_tasks,
             observers=observers,
-            deadline=deadline,
+            timeout=arguments.timeout,
         )
         printer.begin()
         tree.begin_search(n_candidates, search.n_splits_)

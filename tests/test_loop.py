@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sklearn_mvrsm._fold_score import FoldScore
-from sklearn_mvrsm._loop import SearchLoop
+from sklearn_mvrsm._loop import LONGEST_START, SearchLoop
 from sklearn_mvrsm._optimizer import SpaceExhaustedError
 
 
@@ -32,6 +32,8 @@ class Optimizer:
 
 class Evaluator:
     """Decides the folds of a candidate in order, candidates in any."""
+
+    first_start = 0.0
 
     def __init__(self, seed=None, fold=None):
         self.rng = None if seed is None else random.Random(seed)
@@ -104,7 +106,7 @@ def make_loop(
         judge=options.get("judge", Judge()),
         fold_tasks=options.get("fold_tasks", lambda candidate: None),
         observers=observers,
-        deadline=options.get("deadline"),
+        timeout=options.get("timeout"),
     )
 
 
@@ -271,7 +273,7 @@ class SlowEvaluator(Evaluator):
 
 def test_at_the_deadline_finished_candidates_are_kept_and_told(monkeypatch):
     optimizer = Optimizer()
-    loop = make_loop(optimizer, deadline=8.5)
+    loop = make_loop(optimizer, timeout=8.5)
     loop.run(SlowEvaluator(Clock(monkeypatch)))
     assert [c.params["k"] for c in loop.finished] == [0, 1]
     assert [params["k"] for params, _ in optimizer.told] == [0, 1]
@@ -281,10 +283,57 @@ def test_after_the_deadline_nothing_is_asked_for(monkeypatch):
     clock = Clock(monkeypatch)
     clock.now = 9.0
     optimizer = Optimizer()
-    loop = make_loop(optimizer, deadline=8.5)
+    loop = make_loop(optimizer, timeout=8.5)
     loop.run(SlowEvaluator(clock))
     assert loop.finished == []
     assert optimizer.told_before_ask == []
+
+
+class Starting(SlowEvaluator):
+    """Needs some seconds before the first fit starts."""
+
+    first_start = None
+
+    def __init__(self, clock, seconds):
+        super().__init__(clock)
+        self.seconds = seconds
+
+    def next_event(self, timeout=None):
+        if self.clock.now >= self.seconds:
+            self.first_start = self.seconds
+            return super().next_event(timeout)
+        assert timeout <= 0.1
+        self.clock.now += 1.0
+        return None
+
+
+def test_the_time_counts_from_the_start_of_the_first_fit(monkeypatch):
+    loop = make_loop(Optimizer(), timeout=8.5)
+    loop.run(Starting(Clock(monkeypatch), 100.0))
+    assert [c.params["k"] for c in loop.finished] == [0, 1]
+
+
+def test_a_start_that_takes_for_ever_ends_too(monkeypatch):
+    clock = Clock(monkeypatch)
+    loop = make_loop(Optimizer(), timeout=8.5)
+    loop.run(Starting(clock, 1e9))
+    assert loop.finished == []
+    assert clock.now == pytest.approx(LONGEST_START + 8.5, abs=2.0)
+
+
+def test_what_a_checkpoint_has_takes_no_time(monkeypatch):
+    clock = Clock(monkeypatch)
+
+    class Remembers(SlowEvaluator):
+        first_start = None
+
+        def next_event(self, timeout=None):
+            self.clock.now += 100.0
+            return Evaluator.next_event(self)
+
+    loop = make_loop(Optimizer(), timeout=8.5)
+    loop.run(Remembers(clock))
+    assert len(loop.finished) == 12
 
 
 def test_while_nothing_happens_the_loop_keeps_checking():

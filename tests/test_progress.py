@@ -1,6 +1,7 @@
 """What the bar shows."""
 
 import builtins
+import time
 
 import pytest
 
@@ -42,6 +43,21 @@ def test_the_bar_counts_fits_and_shows_the_best_score(capsys):
         done(bar, 2, 0, 0.1)
         assert bar._bar.postfix == "best=0.6, failed=1, running=1"
     assert "5/6" in capsys.readouterr().err
+
+
+def test_the_clock_of_the_bar_begins_with_the_first_fit_that_is_run():
+    with make_bar() as bar:
+        made = bar._bar.start_t = time.time() - 1000.0
+        for k in range(2):
+            bar.started(k, {})
+        done(bar, 0, 0, 0.5)  # of a checkpoint
+        assert (bar._bar.n, bar._bar.initial, bar._bar.start_t) == (1, 1, made)
+        now = time.monotonic()
+        fit = FoldScore(0, 1, "ok", {"score": 0.7}, started=now - 10.0, finished=now)
+        bar.scored(fit, {})
+        assert bar._bar.format_dict["elapsed"] == pytest.approx(10.0, abs=5.0)
+        done(bar, 1, 0, None, "skipped")
+        assert (bar._bar.n, bar._bar.initial) == (3, 1)
 
 
 def test_running_fits_are_at_most_the_slots():

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pickle
+import re
 import signal
 import sys
 import time
@@ -1089,6 +1090,37 @@ def test_a_search_that_finishes_nothing_in_time_says_so():
     search = make(**moods("hangs"), timeout=2.0)
     with pytest.raises(TimeoutError, match=r"within timeout=2\.0 seconds.*3 fits"):
         search.fit(X, y)
+
+
+class StartsSlowly(Bowl):
+    """Takes long to be read by a worker."""
+
+    def __setstate__(self, state):
+        time.sleep(5.0)
+        super().__setstate__(state)
+
+
+def test_the_time_of_a_search_does_not_pay_for_the_start_of_its_workers():
+    search = make(StartsSlowly(), timeout=4.0, n_iter=3).fit(X, y)
+    assert len(search.cv_results_["params"]) > 0
+    assert search.fit_log_["start"].min() > 5.0
+
+
+class HangsWithFifty(Bowl):
+    def fit(self, X, y):
+        time.sleep(120.0 if len(X) == 50 else 0.0)
+        return super().fit(X, y)
+
+
+def test_a_search_that_finishes_nothing_says_what_its_time_bought():
+    folds = [(range(k), range(k, 60)) for k in (40, 50)]
+    search = make(HangsWithFifty(), cv=folds, timeout=2.0)
+    with pytest.raises(TimeoutError) as caught:
+        search.fit(X, y)
+    text = str(caught.value)
+    assert re.search(r"workers took \d+\.\d s to start, which is not part", text)
+    assert "1 fits ended, the first of them took 0.0 s" in text
+    assert "Raise 'timeout'" in text
 
 
 def test_time_enough_changes_nothing():
