@@ -74,8 +74,11 @@ class Parameter(ABC):
         """Give the value that ``to_code`` turned into ``code``."""
 
     @abstractmethod
-    def describe(self) -> dict[str, object]:
-        """Describe the parameter by plain data, without its conditions."""
+    def describe(self, unread: set[str] | None = None) -> dict[str, object]:
+        """Describe the parameter by plain data, without its conditions.
+
+        Types of values that cannot be told apart are added to ``unread``.
+        """
 
     @abstractmethod
     def _arguments(self) -> str: ...

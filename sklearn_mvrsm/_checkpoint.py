@@ -12,44 +12,22 @@ as far as that goes, with a warning, and goes on from there.
 import contextlib
 import platform
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from sklearn_mvrsm._base_parameter import UNSET
-from sklearn_mvrsm._fingerprint import (
-    describe,
-    describe_estimator,
-    describe_scorer,
-    digest_content,
-    digest_folds,
-)
+from sklearn_mvrsm._fingerprint import fingerprint
 from sklearn_mvrsm._fold import FitJob
 from sklearn_mvrsm._fold_score import FoldScore, from_record, to_record
 from sklearn_mvrsm._journal import Journal, Record, differences
-from sklearn_mvrsm._optimizer import MVRSMOptimizer, enqueue_first
 from sklearn_mvrsm._proposals import Plan, make_optimizer
-from sklearn_mvrsm._sklearn_compat import num_samples
 from sklearn_mvrsm._space import SearchSpace
 
 __all__ = ["Checkpoint", "ReplayedOptimizer", "open_checkpoint"]
 
 KIND = "sklearn-mvrsm checkpoint 2"
 
-# Arguments that decide what is proposed or what becomes of a fit. Free to change are
-# n_iter, n_jobs, a random_state that becomes None, error_score (failures are kept as
-# such), and all that only shows, ends or follows the search.
-_DECISIVE = (
-    "method",
-    "n_pending",
-    "n_initial_points",
-    "include_default",
-    "return_train_score",
-    "fit_timeout",
-    "fit_memory_limit",
-    "racing",
-)
 _MOST_SHOWN = 10  # differences named in a refusal
 
 
@@ -87,8 +65,9 @@ def open_checkpoint(
     if arguments.checkpoint is None:
         yield None
         return
+    unread: dict[str, set[str]] = {}
     header = {
-        "search": _fingerprint(arguments, space, job),
+        "search": fingerprint(arguments, space, job, unread),
         "plan": asdict(plan),
         "versions": _versions(),
     }
@@ -102,6 +81,7 @@ def open_checkpoint(
             )
         if not journal.is_new:
             _match(arguments, journal, header)
+        _warn_of_unread(journal, unread)
         keep_errors = not job.raise_errors
         checkpoint = Checkpoint(journal, space, keep_errors=keep_errors)
         if not journal.is_new:
@@ -282,67 +262,6 @@ class ReplayedOptimizer:
         return latest
 
 
-def _fingerprint(arguments: Any, space: SearchSpace, job: FitJob) -> Record:
-    """Describe all that decides about the results of a search."""
-    return {
-        "space": _describe_space(space),
-        "data": {
-            "X": digest_content(job.X),
-            "y": digest_content(job.y),
-            "fit parameters": _describe_metadata(job.fit_params),
-            "score parameters": _describe_metadata(job.score_params),
-        },
-        "folds": {
-            "number": len(job.splits),
-            "samples": digest_folds(job.splits, num_samples(job.X)),
-        },
-        "scoring": {
-            "metrics": describe_scorer(job.scorer),
-            "guided by": arguments.refit
-            if isinstance(arguments.refit, str)
-            else "the first",
-        },
-        "estimator": describe_estimator(job.estimator),
-        "arguments": {
-            **{name: describe(getattr(arguments, name)) for name in _DECISIVE},
-            "initial_points": _codes(space, arguments.initial_points or ()),
-        },
-    }
-
-
-def _describe_space(space: SearchSpace) -> Record:
-    """Turn the fingerprint of a space so that differences can be told by name."""
-    fingerprint: Record = space.fingerprint()
-    described: Record = {}
-    for place, coordinate in enumerate(fingerprint.pop("coordinates")):
-        parameter = space.parameters[place].parameter
-        if parameter.default is not UNSET:
-            coordinate["default"] = parameter.to_code(parameter.default)
-        name = coordinate.pop("name")
-        name = "choice of alternatives" if name is None else repr(name)
-        while name in described:
-            name += " of a later alternative"
-        described[name] = {"place": place, **coordinate}
-    return described | fingerprint
-
-
-def _codes(space: SearchSpace, points: Sequence[Mapping[str, Any]]) -> list[Record]:
-    """Return initial points, which are checked, as what they name in the space."""
-    enqueue_first(MVRSMOptimizer(space, n_initial_points=0), points, len(points))
-    return [space.to_codes(point) for point in points]
-
-
-def _describe_metadata(params: Mapping[str, Any]) -> Record:
-    return {
-        name: digest_content(value) if _is_data(value) else describe(value)
-        for name, value in params.items()
-    }
-
-
-def _is_data(value: Any) -> bool:
-    return hasattr(value, "__len__") and not isinstance(value, str)
-
-
 def _plan_of(journal: Journal) -> Plan:
     """Return the plan in the header of a journal, which is checked."""
     plan = journal.header.get("plan")
@@ -370,10 +289,32 @@ def _match(arguments: Any, journal: Journal, header: Record) -> None:
     hint = ""
     if any(each.startswith("folds, samples") for each in found):
         hint = "\nA splitter that shuffles gives the same folds if its seed is fixed."
+    before, now = journal.header.get("versions"), header["versions"]
+    other = sorted(set(before.items()) - set(now.items())) if before else []
+    if other:
+        begun = ", ".join(f"{name} {release}" for name, release in other)
+        hint += f"\nThe checkpoint was begun with {begun}."
     raise ValueError(
         f"The checkpoint {journal.path!r} is of another search, and was left as it is. "
         f"These differ:\n- {shown}{hint}"
     )
+
+
+def _warn_of_unread(journal: Journal, unread: Mapping[str, set[str]]) -> None:
+    """Warn of objects whose state cannot be compared with that of another session."""
+    named = [
+        f"{name} ({', '.join(sorted(unread[name]))})" for name in unread if unread[name]
+    ]
+    if named:
+        warnings.warn(
+            f"The checkpoint {journal.path!r} cannot tell whether these are as they "
+            "were when it was begun, as the state of their objects cannot be read:\n- "
+            + "\n- ".join(named)
+            + "\nIf one of them has changed, use another checkpoint. Objects that can "
+            "be pickled can be told.",
+            UserWarning,
+            stacklevel=6,
+        )
 
 
 def _versions() -> Record:

@@ -72,6 +72,21 @@ class Dimension:
     alternative: int
     conditions: tuple[Condition, ...] = ()
 
+    def describe(self, unread: set[str]) -> dict[str, object]:
+        """Describe it by plain data, conditions by the coordinates of parents.
+
+        Types of values that cannot be told apart are added to ``unread``.
+        """
+        return {
+            "name": self.name,
+            "alternative": self.alternative,
+            **self.parameter.describe(unread),
+            "conditions": [
+                [each.parent, [list(span) for span in each.spans]]
+                for each in self.conditions
+            ],
+        }
+
 
 def resolve(
     parameters: Mapping[str, Parameter], coordinates: Mapping[str, int]

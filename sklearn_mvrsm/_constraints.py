@@ -6,9 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_mvrsm._values import copied
+from sklearn_mvrsm._values import copied, describe_value
 
-__all__ = ["Constraint", "InfeasibleSpaceError", "checked", "infeasible", "objection"]
+__all__ = [
+    "Constraint",
+    "InfeasibleSpaceError",
+    "checked",
+    "described",
+    "infeasible",
+    "objection",
+]
 
 Params = dict[str, Any]
 Constraint = Callable[[Params], bool]
@@ -25,6 +32,20 @@ def checked(constraints: Any) -> tuple[Constraint, ...]:
             f"'constraints' must be a list of callables, got {constraints!r}"
         )
     return tuple(constraints)
+
+
+def described(constraints: Sequence[Constraint], unread: set[str]) -> list[list[Any]]:
+    """Return what each constraint does, by plain data, and its name.
+
+    Types of objects in them that cannot be told apart are added to ``unread``.
+    """
+    return [
+        [
+            describe_value(each, unread, cloned=False),
+            getattr(each, "__qualname__", type(each).__qualname__),
+        ]
+        for each in constraints
+    ]
 
 
 def objection(constraints: Sequence[Constraint], params: Params) -> Constraint | None:

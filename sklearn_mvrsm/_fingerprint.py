@@ -1,21 +1,22 @@
 """What a search depends on, as plain data that are the same in every session.
 
-Data are told apart by their content; estimators, scorers and arguments by a description
-in which no memory address occurs.
+Each part has a name, by which a difference from another search can be told.
 """
 
-import hashlib
 import json
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
-import joblib
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from sklearn_mvrsm._sklearn_compat import named_scorers
-from sklearn_mvrsm._values import describe_value
+from sklearn_mvrsm._base_parameter import UNSET
+from sklearn_mvrsm._content import digest
+from sklearn_mvrsm._description import describe_value
+from sklearn_mvrsm._fold import FitJob
+from sklearn_mvrsm._optimizer import MVRSMOptimizer, enqueue_first
+from sklearn_mvrsm._sklearn_compat import is_passthrough, named_scorers, num_samples
+from sklearn_mvrsm._space import SearchSpace
 
 __all__ = [
     "describe",
@@ -23,58 +24,153 @@ __all__ = [
     "describe_scorer",
     "digest_content",
     "digest_folds",
+    "fingerprint",
 ]
 
-_LONGEST = 300  # characters of a description; of a longer one the digest is kept
-_SCALARS = frozenset({bool, bytes, complex, float, int, str, type(None)})
+Record = dict[str, Any]
+Unread = MutableMapping[str, set[str]]
+
+# Arguments that decide what is proposed or what becomes of a fit, besides
+# initial_points. Free to change are n_iter, n_jobs, a random_state that becomes None,
+# error_score (failures are kept as such), and all that only shows, ends or follows the
+# search.
+_DECISIVE = (
+    "method",
+    "n_pending",
+    "n_initial_points",
+    "include_default",
+    "return_train_score",
+    "fit_timeout",
+    "fit_memory_limit",
+    "racing",
+)
 
 
-def describe(value: object) -> Any:
-    """Describe a value of any kind by JSON's types.
+def fingerprint(
+    arguments: Any, space: SearchSpace, job: FitJob, unread: Unread
+) -> Record:
+    """Describe all that decides about the results of a search.
 
-    Functions and classes are told apart by name, other objects than numbers, strings,
-    containers, arrays and estimators by type.
+    Parameters
+    ----------
+    arguments : object
+        Those of the search, checked; numbers are Python's.
+    space : SearchSpace
+        What is searched.
+    job : FitJob
+        What is to be fitted.
+    unread : mapping of str to set of str
+        Where something cannot be told from others of its type, the type is added
+        under the name of the part.
+
+    Returns
+    -------
+    dict
+        JSON's types, equal for equal searches in any session.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the data cannot be read, or an initial point is not in the space.
     """
-    if type(value) in _SCALARS:
-        return repr(value)
-    description = json.dumps(describe_value(value))
-    if len(description) > _LONGEST:
-        return {"digest": hashlib.sha256(description.encode()).hexdigest()}
-    return json.loads(description)
-
-
-def describe_estimator(estimator: Any) -> dict[str, Any]:
-    """Describe an estimator by its type and each of its parameters, nested ones too."""
+    metadata = {"fit parameters": job.fit_params, "score parameters": job.score_params}
     return {
-        "type": _type_name(estimator),
-        "parameters": {
-            name: _type_name(value)
-            if isinstance(value, BaseEstimator)  # its own parameters follow
-            else describe(value)
-            for name, value in sorted(estimator.get_params(deep=True).items())
+        "space": _describe_space(space, unread),
+        "data": {
+            "X": digest_content(job.X),
+            "y": digest_content(job.y),
+            **{
+                name: _describe_each(name, params, unread, cloned=False, labels=False)
+                for name, params in metadata.items()
+            },
+        },
+        "folds": {
+            "number": len(job.splits),
+            "samples": digest_folds(job.splits, num_samples(job.X)),
+        },
+        "scoring": {
+            "metrics": describe_scorer(job.scorer, unread),
+            "guided by": _guide(arguments.refit, job.scorer),
+        },
+        "estimator": describe_estimator(job.estimator, unread),
+        "arguments": {
+            **{name: describe(getattr(arguments, name)) for name in _DECISIVE},
+            "initial_points": _codes(space, arguments.initial_points or ()),
         },
     }
 
 
-def describe_scorer(scorer: Any) -> dict[str, Any]:
+def describe(value: object, unread: set[str] | None = None, **options: bool) -> Any:
+    """Describe a value as `describe_value` does; what is told by one text, by that."""
+    description = describe_value(value, unread, **options)
+    match description:
+        case [str(), str(text)]:
+            return text
+    return description
+
+
+def describe_estimator(estimator: Any, unread: Unread | None = None) -> Record:
+    """Describe an estimator by its type and each of its parameters, nested ones too."""
+    found: Unread = {} if unread is None else unread
+    own = describe_value(estimator, found.setdefault("estimator", set()), deep=False)
+    params = estimator.get_params(deep=True)
+    # The parameters of nested estimators follow by their names.
+    described = _describe_each("estimator, parameters", params, found, deep=False)
+    return {**own, "parameters": described}
+
+
+def describe_scorer(scorer: Any, unread: Unread | None = None) -> Record:
     """Describe each metric by its name; "score" is the name of a single one."""
     named = named_scorers(scorer) or {"score": scorer}
-    return {name: _describe_metric(metric) for name, metric in named.items()}
+    plain = {
+        name: "score of the estimator" if is_passthrough(metric) else metric
+        for name, metric in named.items()
+    }
+    found: Unread = {} if unread is None else unread
+    return _describe_each("scoring, metrics", plain, found, cloned=False)
 
 
-def _describe_metric(metric: Any) -> Any:
-    """Describe a function by its name, what scikit-learn made of one by its repr."""
-    if hasattr(metric, "__qualname__"):
-        return describe(metric)
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(metric))
+def _describe_each(
+    name: str, values: Mapping[str, Any], unread: Unread, **options: bool
+) -> Record:
+    return {
+        each: describe(value, unread.setdefault(f"{name}, {each}", set()), **options)
+        for each, value in sorted(values.items())
+    }
 
 
-def _type_name(value: object) -> str:
-    return f"{type(value).__module__}.{type(value).__qualname__}"
+def _guide(refit: Any, scorer: Any) -> str:
+    """Return the metric that guides a search, as far as it is known."""
+    named = named_scorers(scorer) or {"the first": scorer}
+    return refit if isinstance(refit, str) else next(iter(named))
+
+
+def _describe_space(space: SearchSpace, unread: Unread) -> Record:
+    """Turn the fingerprint of a space so that differences can be told by name."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    fingerprint: Record = space.fingerprint(found)
+    unread.update({f"space, {name}": types for name, types in found.items()})
+    described: Record = {}
+    for place, coordinate in enumerate(fingerprint.pop("coordinates")):
+        parameter = space.parameters[place].parameter
+        if parameter.default is not UNSET:
+            coordinate["default"] = parameter.to_code(parameter.default)
+        name = coordinate.pop("name")
+        name = "choice of alternatives" if name is None else repr(name)
+        while name in described:
+            name += " of a later alternative"
+        described[name] = {"place": place, **coordinate}
+    return described | fingerprint
+
+
+def _codes(space: SearchSpace, points: Sequence[Mapping[str, Any]]) -> list[Record]:
+    """Return initial points, which are checked, as what they name in the space."""
+    enqueue_first(MVRSMOptimizer(space, n_initial_points=0), points, len(points))
+    return [space.to_codes(point) for point in points]
 
 
 def digest_folds(splits: Sequence[tuple[Any, Any]], n_samples: int) -> str:
-    """Give a digest of which samples each fold trains and tests on, in which order.
+    """Return a digest of which samples each fold trains and tests on, in which order.
 
     Parameters
     ----------
@@ -88,7 +184,7 @@ def digest_folds(splits: Sequence[tuple[Any, Any]], n_samples: int) -> str:
 
 
 def digest_content(data: Any) -> str:
-    """Give a digest of data: equal for equal content, wherever it lies in memory.
+    """Return a digest of data: equal for equal content, wherever it lies in memory.
 
     The index of pandas is not content.
 
@@ -96,7 +192,7 @@ def digest_content(data: Any) -> str:
     ----------
     data : object
         Arrays, data frames and series of pandas and polars, sparse matrices, and
-        containers of them are read; other objects are left to joblib.
+        containers of them are read; other objects by their state.
 
     Returns
     -------
@@ -108,98 +204,11 @@ def digest_content(data: Any) -> str:
     TypeError
         If the data cannot be read in a way that is the same in every session.
     """
-    hasher = hashlib.blake2b(digest_size=20)
-    _feed(hasher.update, data)
-    return hasher.hexdigest()
-
-
-def _feed(update: Callable[[Any], None], data: Any) -> None:
-    """Feed one value to a hash, with its kind and length, so that none runs over."""
-    if type(data) in _SCALARS:
-        _mark(update, "scalar", type(data).__name__, repr(data))
-    elif hasattr(data, "tocsr"):
-        _feed_sparse(update, data)
-    elif hasattr(data, "dtypes") and hasattr(data, "columns"):
-        _feed_frame(update, data)
-    elif hasattr(data, "dtype") and hasattr(data, "name") and hasattr(data, "to_numpy"):
-        _feed_series(update, data)
-    elif isinstance(data, np.ma.MaskedArray):
-        _mark(update, "masked")
-        _feed_array(update, np.ma.getmaskarray(data))
-        _feed_array(update, np.asarray(data.filled()))
-    elif isinstance(data, np.ndarray | np.generic):
-        _feed_array(update, np.asarray(data))
-    elif isinstance(data, Mapping):
-        _mark(update, "mapping", str(len(data)))
-        for item in data.items():
-            _feed(update, item)
-    elif isinstance(data, list | tuple):
-        _feed_items(update, data)
-    else:
-        _feed_object(update, data)
-
-
-def _mark(update: Callable[[Any], None], *parts: str) -> None:
-    update(json.dumps(parts).encode())
-
-
-def _feed_array(update: Callable[[Any], None], array: Any) -> None:
-    _mark(update, "array", repr(array.dtype.descr), str(array.shape))
-    if array.dtype.hasobject:
-        _feed_items(update, array.ravel().tolist())
-    elif array.size:
-        flat = np.ascontiguousarray(array).reshape(-1)
-        update(flat.view(np.uint8).data)
-
-
-def _feed_items(update: Callable[[Any], None], items: Sequence[Any]) -> None:
-    _mark(update, "items", str(len(items)))
-    if all(type(item) in _SCALARS for item in items):
-        update(repr(list(items)).encode("utf-8", "surrogatepass"))
-        return
-    for item in items:
-        _feed(update, item)
-
-
-def _feed_sparse(update: Callable[[Any], None], matrix: Any) -> None:
-    rows = matrix.tocsr(copy=True)
-    rows.sum_duplicates()
-    _mark(update, "sparse", str(matrix.shape))
-    _feed_array(update, rows.data)
-    _feed_array(update, rows.indices.astype(np.int64))
-    _feed_array(update, rows.indptr.astype(np.int64))
-
-
-def _feed_frame(update: Callable[[Any], None], frame: Any) -> None:
-    """Feed a data frame: names, then its columns one by one, by position."""
-    names = list(frame.columns)
-    _mark(update, "frame", str(frame.shape))
-    _feed_items(update, names)
-    by_place = hasattr(frame, "iloc")
-    for place, name in enumerate(names):
-        _feed(update, frame.iloc[:, place] if by_place else frame[name])
-
-
-def _feed_series(update: Callable[[Any], None], series: Any) -> None:
-    """Feed a column: its type, what is missing, and the values."""
-    _mark(update, "series", str(series.dtype), str(series.name))
-    missing = series.isna() if hasattr(series, "isna") else series.is_null()
-    _feed_array(update, np.asarray(missing))
-    categories: Any = getattr(series.dtype, "categories", None)
-    if hasattr(categories, "to_numpy"):
-        _feed_items(update, list(categories))
-    _feed_array(update, np.asarray(series.to_numpy()))
-
-
-def _feed_object(update: Callable[[Any], None], data: Any) -> None:
-    _mark(update, "object", _type_name(data))
-    if hasattr(data, "__array__"):
-        _feed_array(update, np.asarray(data))
-        return
-    try:
-        update(joblib.hash(data).encode())
-    except Exception as error:
+    unread: set[str] = set()
+    description = describe_value(data, unread, cloned=False, labels=False)
+    if unread:
         raise TypeError(
             "'checkpoint' needs data whose content can be read, got "
-            f"{_type_name(data)}: {error}"
-        ) from error
+            f"{', '.join(sorted(unread))}"
+        )
+    return digest(json.dumps(description, sort_keys=True).encode())

@@ -245,10 +245,17 @@ class Journal:
             content = file.read()
         if not (content.startswith(self._magic) or self._magic.startswith(content)):
             begin = content[: len(self._magic)].decode("ascii", "backslashreplace")
+            magic = self._magic.decode()
+            cure = ""
+            if begin.rstrip('0123456789"') == magic.rstrip('0123456789"'):
+                cure = (
+                    " Another version began it, and did not compare searches as this "
+                    "one does: go on with that version, or begin anew at another path."
+                )
             raise ValueError(
                 f"{self.path!r} is not a checkpoint that this version can read: its "
-                f"line 1 begins with {begin!r}, not with {self._magic.decode()!r}. It "
-                "was left as it is."
+                f"line 1 begins with {begin!r}, not with {magic!r}. It was left as it "
+                f"is.{cure}"
             )
         *lines, rest = content.split(b"\n")
         records: list[Record] = []

@@ -1,5 +1,6 @@
 """Where each declared parameter goes: coordinates of a domain, conditions resolved."""
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,7 @@ from sklearn_mvrsm._parameters import (
 )
 from sklearn_mvrsm._shorthand import as_parameter
 
-__all__ = ["Layout", "lay_out"]
+__all__ = ["Layout", "copied_containers", "lay_out"]
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
@@ -115,6 +116,27 @@ class Layout:
         ]
         table = np.array(found, dtype=np.float64).reshape(-1, 3)
         return table[:, 0].astype(np.intp), table[:, 1].copy(), table[:, 2].copy()
+
+
+def copied_containers(declared: Any, *, is_space: bool) -> Any:
+    """Copy the dicts and lists of a space or of points, not the values in them.
+
+    Parameters
+    ----------
+    declared : object
+        What a user gave: other objects are returned as they are.
+    is_space : bool
+        Whether lists in the dicts are lists of values, not values.
+    """
+    if type(declared) is dict and is_space:
+        return {k: v[:] if type(v) is list else v for k, v in declared.items()}
+    if isinstance(declared, Mapping):
+        return copy.copy(declared)
+    if type(declared) in (list, tuple):
+        return type(declared)(
+            copied_containers(each, is_space=is_space) for each in declared
+        )
+    return declared
 
 
 def lay_out(params: Any) -> Layout:

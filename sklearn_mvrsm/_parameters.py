@@ -148,7 +148,7 @@ class Real(Parameter):
         """Give the code as a builtin float."""
         return float(code)
 
-    def describe(self) -> dict[str, object]:
+    def describe(self, unread: set[str] | None = None) -> dict[str, object]:
         """Describe bounds and scale."""
         return {"kind": "Real", "low": self.low, "high": self.high, "log": self.log}
 
@@ -264,7 +264,7 @@ class Integer(Countable):
         """Give the code as a builtin int."""
         return int(code)
 
-    def describe(self) -> dict[str, object]:
+    def describe(self, unread: set[str] | None = None) -> dict[str, object]:
         """Describe bounds and scale."""
         return {"kind": "Integer", "low": self.low, "high": self.high, "log": self.log}
 
@@ -318,9 +318,9 @@ class _Choice(Countable):
         """Give the object at a place."""
         return self.values[int(code)]
 
-    def describe(self) -> dict[str, object]:
+    def describe(self, unread: set[str] | None = None) -> dict[str, object]:
         """Describe the values as far as plain data can."""
-        values = [describe_value(value) for value in self.values]
+        values = [describe_value(value, unread) for value in self.values]
         return {"kind": type(self).__name__, "values": values}
 
     def _arguments(self) -> str:

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn_mvrsm._default import default_params
 from sklearn_mvrsm._optimizer import MVRSMOptimizer, enqueue_first
 from sklearn_mvrsm._own_values import data_sizes, own_values
 from sklearn_mvrsm._space import SearchSpace
+from sklearn_mvrsm._values import plain
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,27 @@ def make_space(param_space: Any, estimator: Any, X: Any) -> SearchSpace:
             f"'param_space' must not be {param_space!r}: {error}"
         ) from None
     return SearchSpace(found)
+
+
+def plain_arguments(search: Any) -> SimpleNamespace:
+    """Return the arguments of a search as they are used.
+
+    Numbers are Python's, seconds are floats, bytes are ints, ``racing`` is a level.
+
+    Parameters
+    ----------
+    search : MVRSMSearchCV
+        Its arguments are checked; they stay as they are.
+    """
+    arguments = SimpleNamespace(**{k: plain(v) for k, v in vars(search).items()})
+    for name in ("fit_timeout", "timeout"):
+        limit = getattr(arguments, name)
+        setattr(arguments, name, None if limit is None else float(limit))
+    limit = arguments.fit_memory_limit
+    arguments.fit_memory_limit = None if limit in (None, np.inf) else int(limit)
+    if arguments.racing is True:
+        arguments.racing = 0.05
+    return arguments
 
 
 def make_plan(arguments: Any) -> Plan:

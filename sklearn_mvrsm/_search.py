@@ -1,9 +1,9 @@
 """MVRSMSearchCV: hyperparameter search with cross-validation."""
 
+import copy
 import numbers
 import os
 from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,11 +24,13 @@ from sklearn_mvrsm._fold import FitJob
 from sklearn_mvrsm._folds import FrozenFolds, draw
 from sklearn_mvrsm._html import SummaryMixin
 from sklearn_mvrsm._judge import Judge
+from sklearn_mvrsm._layout import copied_containers
 from sklearn_mvrsm._proposals import (
     first_point,
     make_optimizer,
     make_plan,
     make_space,
+    plain_arguments,
 )
 from sklearn_mvrsm._racing import Race
 from sklearn_mvrsm._session import run_search
@@ -44,7 +46,6 @@ from sklearn_mvrsm._sklearn_compat import (
     search_constraints,
 )
 from sklearn_mvrsm._space import SearchSpace
-from sklearn_mvrsm._values import plain
 
 _FITTED = (
     "best_estimator_",
@@ -182,12 +183,13 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
 
     A ``checkpoint`` is of this search if the space, the data, the folds, the scoring,
     the estimator, and all arguments that decide about proposals or fits are the same;
-    functions count as the same if their names are. ``n_iter`` may differ, and a larger
-    one extends a search, as may ``n_jobs`` and ``error_score``. ``random_state=None``
-    takes the seed of the file, and a splitter that shuffles needs a fixed one. Fits
-    that failed are not repeated, unless ``error_score="raise"`` had them end the
-    search. An extension keeps the plan of the first run: ``method="paper"`` does not
-    explore in that run's last step, and its ``n_initial_points`` holds.
+    objects are told by their state, functions of your own by their code. ``n_iter`` may
+    differ, and a larger one extends a search, as may ``n_jobs`` and ``error_score``.
+    ``random_state=None`` takes the seed of the file, and a splitter that shuffles needs
+    a fixed one. Fits that failed are not repeated, unless ``error_score="raise"`` had
+    them end the search. An extension keeps the plan of the first run:
+    ``method="paper"`` does not explore in that run's last step, and its
+    ``n_initial_points`` holds.
 
     The candidate of ``include_default`` has the declared defaults (``Real(...,
     default=)``), and otherwise the estimator's own values, which are also known where
@@ -299,6 +301,21 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         tags.array_api_support = False
         return tags
 
+    def __sklearn_clone__(self) -> Self:
+        """Clone all but the values of the space: conditions and points name them.
+
+        Each fit clones them.
+        """
+        bare = copy.copy(self)
+        bare.param_space = bare.initial_points = None
+        cloned: Self = super(MVRSMSearchCV, bare).__sklearn_clone__()
+        for name in {"param_space", "initial_points"} & self.get_params(False).keys():
+            is_space = name == "param_space"
+            setattr(
+                cloned, name, copied_containers(getattr(self, name), is_space=is_space)
+            )
+        return cloned
+
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Search, and fit the best estimator on all data if ``refit``.
@@ -334,7 +351,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         """
         for name in _FITTED:
             self.__dict__.pop(name, None)
-        arguments = self._arguments()
+        arguments = plain_arguments(self)
         scorers = get_scorers(self)
         X, y = indexable(X, y)
         check_target(self, y)
@@ -370,21 +387,6 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
             self._fit_best(X, y, job.fit_params, tree.refit)
         tree.end()
         return self
-
-    def _arguments(self) -> SimpleNamespace:
-        """Return the arguments as they are used; those of the search stay unchanged.
-
-        Numbers are Python's, seconds are floats, bytes are ints, ``racing`` is a level.
-        """
-        arguments = SimpleNamespace(**{k: plain(v) for k, v in vars(self).items()})
-        for name in ("fit_timeout", "timeout"):
-            limit = getattr(arguments, name)
-            setattr(arguments, name, None if limit is None else float(limit))
-        limit = arguments.fit_memory_limit
-        arguments.fit_memory_limit = None if limit in (None, np.inf) else int(limit)
-        if arguments.racing is True:
-            arguments.racing = 0.05
-        return arguments
 
     @property
     def _raises(self) -> bool:

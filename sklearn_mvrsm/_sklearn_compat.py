@@ -24,6 +24,7 @@ from joblib.parallel import (
 )
 from sklearn.base import _fit_context
 from sklearn.metrics._scorer import _MultimetricScorer as MultimetricScorer
+from sklearn.metrics._scorer import _PassthroughScorer
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.utils import metaestimators
@@ -65,6 +66,7 @@ __all__ = [
     "get_scorers",
     "has_callbacks",
     "is_local_backend",
+    "is_passthrough",
     "kill_process_tree",
     "lean_caller",
     "lean_context",
@@ -121,6 +123,11 @@ def named_scorers(scorer: Any) -> dict[str, Any] | None:
     if isinstance(scorer, MultimetricScorer):
         return dict(scorer._scorers)
     return None
+
+
+def is_passthrough(scorer: Any) -> bool:
+    """Return whether a scorer calls the ``score`` of whatever estimator it scores."""
+    return isinstance(scorer, _PassthroughScorer)
 
 
 def search_constraints() -> dict[str, list[Any]]:

@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -15,13 +15,13 @@ from sklearn_mvrsm._constraints import (
     Constraint,
     InfeasibleSpaceError,
     checked,
+    described,
     infeasible,
     objection,
 )
 from sklearn_mvrsm._domain import Domain
 from sklearn_mvrsm._enumeration import count, walk
 from sklearn_mvrsm._layout import Layout, lay_out
-from sklearn_mvrsm._values import describe_value
 
 __all__ = ["InfeasibleSpaceError", "SearchSpace"]
 
@@ -423,26 +423,28 @@ class SearchSpace(ConfigSpaceMethods):
         """
         return walk(self.parameters, self._layout.parents_first, self.domain.neutral)
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(
+        self, unread: MutableMapping[str, set[str]] | None = None
+    ) -> dict[str, Any]:
         """Describe the space by plain data, equal for equal spaces in any session.
+
+        Parameters
+        ----------
+        unread : mapping of str to set of str, optional
+            Types whose objects cannot be told apart are added, by parameter.
 
         Returns
         -------
         dict
             Lists, dicts, strings and numbers only: each coordinate's name, kind,
-            bounds or values, and conditions by position; constraints by name.
+            bounds or values, and conditions by position; constraints with names.
         """
-        coordinates = [
-            {
-                "name": each.name,
-                "alternative": each.alternative,
-                **each.parameter.describe(),
-                "conditions": [
-                    [c.parent, [list(span) for span in c.spans]]
-                    for c in each.conditions
-                ],
-            }
-            for each in self.parameters
-        ]
-        constraints = [describe_value(each) for each in self.constraints]
-        return {"coordinates": coordinates, "constraints": constraints}
+        found = {} if unread is None else unread
+        types = found.setdefault("constraints", set())
+        return {
+            "coordinates": [
+                each.describe(found.setdefault(repr(each.name), set()))
+                for each in self.parameters
+            ],
+            "constraints": described(self.constraints, types),
+        }

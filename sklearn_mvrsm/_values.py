@@ -1,11 +1,14 @@
-"""Values of categories: when two are the same, and what can be said of one."""
+"""Values of categories: when two are the same, and numbers of numpy as Python's."""
 
 import numbers
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
+from types import MethodType
 from typing import Any, TypeGuard
 
 import numpy as np
+
+from sklearn_mvrsm._description import describe_value, is_estimator
 
 __all__ = [
     "Originals",
@@ -36,57 +39,44 @@ def plain(value: Any) -> Any:
 
 
 def same_value(a: object, b: object) -> bool:
-    """Tell whether two values are the same category; nothing is ever hashed.
+    """Return whether two values are the same category; nothing is ever hashed.
 
     Identical objects are; otherwise both need the same type and equal contents:
     ``True``, ``1`` and ``1.0`` differ, NaN equals NaN, arrays and containers are
-    compared item by item, estimators by their parameters.
+    compared item by item, estimators by their parameters, objects that define no
+    equality by their state.
     """
     if a is b:
         return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        alike = a.dtype == b.dtype and a.shape == b.shape
-        return alike and same_value(a.tolist(), b.tolist())
-    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        return len(a) == len(b) and all(map(same_value, a, b))
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(same_value(a[key], b[key]) for key in a)
-    if is_estimator(a) and is_estimator(b):
-        return same_value(a.get_params(deep=False), b.get_params(deep=False))
     try:
-        return bool(a == b) or bool(a != a and b != b)
+        return type(a) is type(b) and _same_content(a, b)
     except Exception:  # a third party's __eq__ may refuse; then they are not the same
         return False
 
 
-def is_estimator(value: object) -> TypeGuard[Any]:
-    """Tell whether a value has parameters of its own, as estimators do."""
-    return hasattr(value, "get_params") and not isinstance(value, type)
+def _same_content(a: Any, b: Any) -> bool:
+    """Return whether two values of one type have equal contents."""
+    if isinstance(a, np.ndarray):
+        alike = a.dtype == b.dtype and a.shape == b.shape
+        return alike and same_value(a.tolist(), b.tolist())
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same_value, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same_value(a[key], b[key]) for key in a)
+    if is_estimator(a):
+        return same_value(a.get_params(deep=False), b.get_params(deep=False))
+    equality: object = type(a).__eq__
+    if equality is object.__eq__ or isinstance(a, MethodType):
+        return _same_state(a, b)
+    equal = a == b
+    if not isinstance(equal, bool | np.bool_):  # of a data frame: item by item
+        return _same_state(a, b)
+    return bool(equal) or bool(a != a and b != b)
 
 
-def describe_value(value: object) -> list[object]:
-    """Describe a value by plain data that are the same in every session.
-
-    Numbers, strings, containers and estimators are described in full, functions and
-    classes by name, anything else by its type.
-    """
-    if value is None or type(value) in (bool, int, float, str):
-        return [type(value).__name__, repr(value)]
-    kind = f"{type(value).__module__}.{type(value).__qualname__}"
-    if isinstance(value, list | tuple):
-        return [kind, *map(describe_value, value)]
-    if isinstance(value, dict):
-        return [kind, *(describe_value(pair) for pair in value.items())]
-    if isinstance(value, np.generic | np.ndarray):
-        return [kind, str(value.dtype), describe_value(value.tolist())]
-    if is_estimator(value):
-        parameters = sorted(value.get_params(deep=False).items())
-        return [kind, *map(describe_value, parameters)]
-    name = getattr(value, "__qualname__", None)
-    module = getattr(value, "__module__", None)
-    return [kind] if name is None else [kind, f"{module}.{name}"]
+def _same_state(a: object, b: object) -> bool:
+    unread: set[str] = set()
+    return describe_value(a, unread) == describe_value(b, unread) and not unread
 
 
 def copied(params: Mapping[str, Any], *, objects: bool = True) -> dict[str, Any]:

@@ -49,6 +49,9 @@ LAYERS = {
         "_mvrsm",
     ),
     "names": (
+        "_code",
+        "_content",
+        "_description",
         "_values",
         "_base_parameter",
         "_parameters",

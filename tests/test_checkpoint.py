@@ -1,6 +1,7 @@
 """Laws of checkpoints: a resumed search is the search that was never interrupted."""
 
 import contextlib
+import copy
 import errno
 import json
 import multiprocessing
@@ -8,8 +9,12 @@ import os
 import random
 import re
 import signal
+import sys
+import threading
 import time
 import warnings
+import weakref
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,14 +25,23 @@ import scipy.sparse as sp
 from estimators import Constant
 from kill_resume import kill_and_resume
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.datasets import make_classification
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.metrics import accuracy_score, fbeta_score, make_scorer
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
-from sklearn_mvrsm import Categorical, Integer, MVRSMSearchCV, Real, _journal
+from sklearn_mvrsm import (
+    Categorical,
+    Integer,
+    MVRSMSearchCV,
+    Real,
+    SearchSpace,
+    _journal,
+)
 from sklearn_mvrsm._fingerprint import (
     describe,
     describe_estimator,
@@ -492,6 +506,120 @@ def test_what_only_shows_or_follows_the_search_may_differ(path, options, capsys)
     assert Bowl.fits == 3 * ("n_iter" in options) + ("refit" in options)
 
 
+class Judge:
+    """Scores as its attributes say; where it is kept is its own business."""
+
+    def __init__(self, sign=1, **more):
+        self.sign = sign
+        vars(self).update(more)
+
+    def __call__(self, estimator, X, y):
+        return self.sign * estimator.score(X, y)
+
+    def rank(self, results):
+        return self.sign - 1
+
+
+def judge(sign):
+    """Return a function whose closure has the sign."""
+    return lambda estimator, X, y: sign * estimator.score(X, y)
+
+
+def judging(text):
+    """Return the function that a script of the user's has, with this line in it."""
+    scope = {"__name__": "__main__"}
+    exec(f"BOUND = 0.5\ndef score(estimator, X, y):\n    return {text}\n", scope)
+    return scope["score"]
+
+
+def scaled(x, by=1):
+    return by * x
+
+
+def with_parts(part):
+    return Bowl(scaler=ColumnTransformer([("some", StandardScaler(), part)]))
+
+
+FIRST = {"a": judge(1), "b": judge(2)}
+REVERSED = dict(reversed(FIRST.items()))
+STATES = {
+    "slice": ("estimator", with_parts(slice(0, 1)), with_parts(slice(0, 4))),
+    "selector": (
+        "estimator",
+        with_parts(make_column_selector("a")),
+        with_parts(make_column_selector("b")),
+    ),
+    "partial": (
+        "estimator",
+        Bowl(scaler=FunctionTransformer(partial(scaled, by=1))),
+        Bowl(scaler=FunctionTransformer(partial(scaled, by=100))),
+    ),
+    "frozen": (
+        "estimator",
+        Bowl(scaler=FrozenEstimator(StandardScaler().fit(X))),
+        Bowl(scaler=FrozenEstimator(StandardScaler().fit(X + 1))),
+    ),
+    "splitter": ("estimator", Bowl(scaler=KFold(3)), Bowl(scaler=KFold(4))),
+    "scorer": ("scoring", Judge(1), Judge(-1)),
+    "method": ("scoring", Judge(1).__call__, Judge(-1).__call__),
+    "closure": ("scoring", judge(1), judge(-1)),
+    "body": ("scoring", judging("1.0"), judging("2.0")),
+    "argument": (
+        "scoring",
+        make_scorer(fbeta_score, beta=1),
+        make_scorer(fbeta_score, beta=2),
+    ),
+    "order of metrics": ("scoring", FIRST, REVERSED),
+    "category": (
+        "param_space",
+        {"scaler": [KFold(3), None]},
+        {"scaler": [KFold(4), None]},
+    ),
+    "bound": (
+        "param_space",
+        SearchSpace({"x": [0.1, 0.2]}, [lambda params: params["x"] < 1]),
+        SearchSpace({"x": [0.1, 0.2]}, [lambda params: params["x"] < 2]),
+    ),
+}
+
+
+@quiet
+@pytest.mark.parametrize("case", STATES)
+def test_what_differs_by_its_state_alone_is_refused(path, case):
+    name, before, after = STATES[case]
+    options = {"param_space": {"k": [4]}}
+    make(path, n_iter=1).set_params(**{**options, name: before}).fit(X, y)
+    Bowl.fits = 0
+    expected = f"\n- {'space' if name == 'param_space' else name}"
+    with pytest.raises(ValueError, match=expected):
+        make(path, n_iter=1).set_params(**{**options, name: after}).fit(X, y)
+    assert Bowl.fits == 0
+    make(path, n_iter=1).set_params(**{**options, name: copy.deepcopy(before)}).fit(
+        X, y
+    )
+    assert Bowl.fits == 0
+
+
+@quiet
+@pytest.mark.parametrize(
+    ("name", "value", "named"),
+    [
+        ("scoring", Judge(lock=threading.Lock()), "scoring, metrics, score"),
+        ("scoring", {"a": Judge(file=sys.stderr)}, "scoring, metrics, a"),
+        ("estimator", Bowl(z=weakref.ref(Bowl)), "estimator, parameters, z"),
+        ("param_space", {"z": [weakref.ref(Bowl)]}, "space, 'z'"),
+    ],
+)
+def test_what_cannot_be_told_is_named_before_any_fit(path, name, value, named):
+    options = {"param_space": {"k": [4]}, name: value}
+    for n_fits in (3, 0):
+        Bowl.fits = 0
+        with pytest.warns(UserWarning, match=f"cannot tell .*\n- {named} ") as caught:
+            make(path, n_iter=1).set_params(**options).fit(X, y)
+        assert caught[0].filename == __file__
+        assert Bowl.fits == n_fits
+
+
 NUMBERS = {
     "n_iter": (np.int8(4), 4),
     "n_initial_points": (np.uint8(3), 3),
@@ -785,7 +913,8 @@ EDITS = {
     ),
     "an older version": (
         lambda lines: [lines[0].replace(b"checkpoint 2", b"checkpoint 1"), *lines[1:]],
-        'line 1 begins with .*checkpoint 1"., not with .*checkpoint 2".',
+        'line 1 begins with .*checkpoint 1"., not with .*checkpoint 2"'
+        ".*: go on with that version, or begin anew at another path",
     ),
 }
 
@@ -941,7 +1070,7 @@ def test_digests_tell_other_content_apart(one, other):
 
 def test_data_that_cannot_be_read_are_refused():
     with pytest.raises(TypeError, match="'checkpoint' needs data whose content"):
-        digest_content([lambda: None])
+        digest_content([(row for row in X)])
 
 
 def test_folds_are_what_they_select():

@@ -1,5 +1,4 @@
 import copy
-import functools
 import json
 import math
 import operator
@@ -562,8 +561,7 @@ def test_values_that_cannot_be_compared_are_told_apart_by_identity():
         (len, ["builtins.builtin_function_or_method", "builtins.len"]),
         (SVC, ["abc.ABCMeta", "sklearn.svm._classes.SVC"]),
         ((1, "a"), ["builtins.tuple", ["int", "1"], ["str", "'a'"]]),
-        (np.int8(3), ["numpy.int8", "int8", ["int", "3"]]),
-        (functools.partial(len), ["functools.partial"]),
+        (np.int8(3), ["int", "3"]),
     ],
     ids=repr,
 )

@@ -1,6 +1,7 @@
 """Laws of the search: all that GridSearchCV promises, and what is added to it."""
 
 import contextlib
+import copy
 import os
 import pickle
 import re
@@ -8,6 +9,7 @@ import signal
 import sys
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -1029,6 +1031,84 @@ def test_a_clone_is_unfitted_and_equal():
     copy = clone(search)
     assert not hasattr(copy, "cv_results_")
     assert_same_results(copy.fit(X, y).cv_results_, search.cv_results_)
+
+
+def scaled(x, by):
+    return x * by
+
+
+class Offer(BaseEstimator):
+    """Takes any object, and is as good as ``x``."""
+
+    def __init__(self, p=None, x=0.0):
+        self.p = p
+        self.x = x
+
+    def fit(self, X, y=None):
+        return self
+
+    def score(self, X, y=None):
+        return float(self.x)
+
+
+OBJECTS = {
+    "splitters": (KFold(3), KFold(5)),
+    "partials": (partial(scaled, by=1), partial(scaled, by=2)),
+    "equal estimators": (StandardScaler(), StandardScaler()),
+    "equal splitters": (KFold(3), KFold(3)),
+    "equal lists": ([KFold(3)], [KFold(3)]),
+}
+SPACES = {
+    "list": lambda a, b, x: {"p": [a, b], "x": x.when(p=b)},
+    "values": lambda a, b, x: {"p": Categorical([a, b]), "x": x.when(p=[b])},
+    "dicts": lambda a, b, x: [{"p": [a, b], "x": x.when(p=b)}, {"p": [None]}],
+    "tuple": lambda a, b, x: ({"p": (a, b), "x": x.when(p=b)}, {"p": [None]}),
+    "space": lambda a, b, x: SearchSpace({"p": [a, b], "x": x.when(p=b)}),
+}
+COPIES = {
+    "clone": clone,
+    "clone of a clone": lambda search: clone(clone(search)),
+    "clone in a pipeline": lambda search: clone(make_pipeline(search))[0],
+    "deep copy": copy.deepcopy,
+    "pickle": lambda search: pickle.loads(pickle.dumps(search)),
+}
+
+
+@pytest.mark.parametrize("objects", OBJECTS)
+@pytest.mark.parametrize("form", SPACES)
+def test_a_copy_searches_the_same_space_and_proposes_the_same(objects, form, tmp_path):
+    def codes(search):
+        trials = search.fit(X).optimizer_.trials
+        return [search.space_.to_codes(trial.params) for trial in trials]
+
+    a, b = OBJECTS[objects]
+    search = MVRSMSearchCV(
+        Offer(),
+        SPACES[form](a, b, Real(0.0, 1.0)),
+        initial_points=[{"p": b, "x": 0.5}, {"p": a}],
+        n_iter=5,
+        n_initial_points=4,
+        cv=2,
+        refit=False,
+        random_state=0,
+        checkpoint=tmp_path / "journal",
+    )
+    expected = codes(search)
+    assert [code["p"] for code in expected[:2]] == [1, 0]
+    for name, make_copy in COPIES.items():
+        copied = make_copy(search)
+        assert codes(copied) == expected, name
+        assert set(copied.fit_log_["slot"]) == {-1}, name  # all from the checkpoint
+
+
+def test_a_clone_can_be_changed_alone():
+    search = make(space={"k": [1, 2]}, initial_points=[{"k": 1}])
+    copied = clone(search)
+    copied.param_space["k"].append(3)
+    copied.param_space["x"] = [0.5]
+    copied.initial_points[0]["k"] = 2
+    assert search.param_space == {"k": [1, 2]}
+    assert search.initial_points == [{"k": 1}]
 
 
 def test_a_search_can_be_nested():
