@@ -1,4 +1,7 @@
-"""Candidates evaluated on folds: every fit becomes a row, whatever it does.
+"""Candidates evaluated on folds: every fit becomes a row.
+
+A fit in a process of its own may crash or hang; one in the process of the search must
+not.
 
 A record does not depend on how many fits run at a time, or on which ends first: the
 folds of a candidate are decided in their order. After the first one that times out,

@@ -112,8 +112,9 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
     random_state : int, RandomState or None, default=None
         Seed of the proposals.
     n_jobs : int, default=None
-        Number of fits at a time; candidates and folds share the slots. Under a joblib
-        backend of dask or ray they run there, None taking all of its cores.
+        Number of fits at a time; candidates and folds share the slots. With one slot
+        and no limit, fits run in the process of the search, and a crash ends it. Under
+        a joblib backend of dask or ray they run there, None taking all of its cores.
     n_pending : int, default=2
         Number of candidates in flight. Proposal k is made from exactly the results of
         the first ``k - n_pending`` candidates, whatever ``n_jobs`` and the timing; 1

@@ -10,6 +10,7 @@ import sys
 import time
 import warnings
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -815,6 +816,36 @@ def test_fits_that_are_stopped_or_crash_are_rows_even_where_errors_raise():
     assert "1.0 s" in results["split0_error"][1]
     assert "3" in results["split0_error"][2]
     assert search.best_params_["mood"] == "fine"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_jobs": 2},
+        {"fit_timeout": 1e6},
+        {"timeout": 1e6},
+        pytest.param(
+            {"fit_memory_limit": 2**36},
+            marks=pytest.mark.skipif(
+                sys.platform != "linux", reason="only Linux limits memory"
+            ),
+        ),
+    ],
+    ids=str,
+)
+def test_a_crash_costs_a_row_with_the_arguments_that_the_guide_names(options):
+    guide = Path(__file__).parent.parent / "docs" / "guide" / "failures.rst"
+    (line,) = re.findall(
+        r"os\._exit``\)\n(.*?)\n\n?   \*", guide.read_text(), re.DOTALL
+    )
+    assert set(re.findall(r"``(\w+)``", line)) == {
+        "n_jobs",
+        "fit_timeout",
+        "fit_memory_limit",
+        "timeout",
+    }
+    search = make(**moods("fine", "dies"), **options)
+    assert fit_quietly(search).cv_results_["status"].tolist() == ["ok", "crashed"]
 
 
 def test_a_summary_counts_failures_by_kind():
