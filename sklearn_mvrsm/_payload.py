@@ -8,8 +8,9 @@ import mmap
 import os
 import pickle
 import shutil
+import sys
 import tempfile
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from sklearn_mvrsm._sklearn_compat import (
     cloudpickle_dumps,
@@ -66,7 +67,10 @@ class PayloadFile:
 
 
 class PayloadCopy(PayloadFile):
-    """A copy of a payload file, in a folder of its own.
+    """A copy of a payload file.
+
+    On Linux it has no name: it is gone with this process and its children, however
+    they end. A cluster may kill them with all that could clean up.
 
     Parameters
     ----------
@@ -76,6 +80,27 @@ class PayloadCopy(PayloadFile):
 
     def __init__(self, data: Any) -> None:
         super().__init__(data)
+        self._opened: BinaryIO | None = None
+
+    @property
+    def path(self) -> str:
+        """Where this process and its children find it, within the ``with`` block."""
+        if self._opened is None:
+            return super().path
+        return f"/proc/{os.getpid()}/fd/{self._opened.fileno()}"
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        if sys.platform == "linux":
+            self._opened = open(self.path, "rb")
+            super().__exit__()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._opened is None:
+            super().__exit__()
+        else:
+            self._opened.close()
 
     def _write(self) -> None:
         with open(self.path, "wb") as file:

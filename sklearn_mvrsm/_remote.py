@@ -32,7 +32,7 @@ from sklearn_mvrsm._pool import ReportingPool
 from sklearn_mvrsm._process import Answer, decode, encode_task
 
 _MAX_TRIES = 2
-"""So often a task is handed to the cluster before it counts as crashed."""
+"""How often a task is sent to the cluster before it counts as crashed."""
 
 
 @dataclass(eq=False)
@@ -85,7 +85,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
     ) -> None:
         super().__init__(cluster.n_slots)
         self._cluster = cluster
-        self._data = np.asarray(np.memmap(path, mode="r"))
+        self._data: Any = np.asarray(np.memmap(path, mode="r"))
         self._shared: Any = None
         self._sent: set[_Task] = set()  # each has a slot
         self._places: dict[str, int] = {}
@@ -152,7 +152,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
             self._queue.clear()
         self._open.clear()
         self._cluster.close()
-        self._shared = None
+        self._shared = self._data = None
 
     def _fill(self) -> None:
         """Send tasks that wait to slots that are free."""
@@ -176,12 +176,12 @@ class RemotePool(ReportingPool[_Task, _Note]):
             self._on_done(task, ticket, Lost(error))
 
     def _on_done(self, task: _Task, ticket: object, result: Any) -> None:
-        """Note what became of a task; in a thread of the cluster's."""
+        """Note what became of a task; called in a thread of the cluster."""
         now = time.monotonic()
         with self._lock:
             if task.ticket is not ticket:
                 return  # said before
-            task.ticket = None
+            task.ticket = task.handle = None
             if not isinstance(result, HostReply | Lost):
                 result = Lost(TypeError(f"the cluster returned {type(result)}"))
             if task.is_cancelled or _is_well(result):
@@ -267,7 +267,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
 
 
 def _is_well(result: Any) -> bool:
-    """Whether a next task may be sent without anybody's consent.
+    """Whether the next task can be sent without consulting the caller.
 
     After other outcomes the caller may want to drop tasks that wait.
     """

@@ -1,8 +1,10 @@
 """A backend of joblib and a cluster that are made up, for tests to disturb."""
 
+import contextlib
 import os
 import threading
 from concurrent.futures import CancelledError, Future
+from pathlib import Path
 
 from joblib.parallel import ParallelBackendBase, SequentialBackend
 
@@ -10,6 +12,18 @@ from sklearn_mvrsm._cluster import Lost
 from sklearn_mvrsm._outcomes import Returned
 from sklearn_mvrsm._outpost import HostReply, _call_with_path, run_on_host
 from sklearn_mvrsm._process import encode_task, run_encoded
+
+
+def copies_of_data(folder, pids):
+    """Return the copies of data in a folder, and those without a name in processes."""
+    found = {str(path) for path in Path(folder).glob("sklearn-mvrsm-*")}
+    for pid in pids:
+        with contextlib.suppress(FileNotFoundError):  # the process is gone
+            for number in os.listdir(f"/proc/{pid}/fd"):
+                file = os.readlink(f"/proc/{pid}/fd/{number}")
+                if f"{folder}/sklearn-mvrsm-" in file:
+                    found.add(f"{file} of {pid}")
+    return found
 
 
 class NoMachine(ParallelBackendBase):

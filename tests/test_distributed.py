@@ -18,6 +18,7 @@ import psutil
 import pytest
 from estimators import Constant, Misbehaving, OwnError, worker_pid
 from joblib import parallel_config
+from made_up import copies_of_data
 from sklearn.datasets import load_iris
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedKFold
@@ -105,8 +106,10 @@ def children():
     return found
 
 
-def folders():
-    return set(Path(tempfile.gettempdir()).glob("sklearn-mvrsm-*"))
+def copies():
+    me = psutil.Process()
+    pids = [process.pid for process in (me, *me.children(recursive=True))]
+    return copies_of_data(tempfile.gettempdir(), pids)
 
 
 def gone_within(seconds, find):
@@ -120,9 +123,9 @@ def gone_within(seconds, find):
 @contextlib.contextmanager
 def nothing_left(seconds=20.0):
     """Hold a block to leaving no process and no file."""
-    before = {*children(), *folders()}
+    before = {*children(), *copies()}
     yield
-    gone_within(seconds, lambda: {*children(), *folders()} - before)
+    gone_within(seconds, lambda: {*children(), *copies()} - before)
 
 
 def job(estimator=None, scorer=None, **kwargs):
@@ -294,6 +297,7 @@ KILLED = """
 import sys
 from distributed import Client
 from joblib import parallel_config
+from made_up import copies_of_data
 from test_distributed import X, Y, search
 
 with Client(sys.argv[1]), parallel_config("dask"):

@@ -211,7 +211,7 @@ def test_the_end_of_a_search_ends_its_hosts(data):
     liveness = FakeLiveness()
     call = (run, config, lambda path: time.sleep(600))
     first = run(config, lambda path: path, liveness=liveness, data=data)
-    folder = os.path.dirname(child_of(first))
+    data_path = child_of(first)
     host = _outpost._hosts["short"]
     ((_, pool),) = host._idle
     pool._start_seconds = PATIENCE  # what was cancelled alone could go on for so long
@@ -220,7 +220,7 @@ def test_the_end_of_a_search_ends_its_hosts(data):
         until(lambda: host._n_busy == 1)
         liveness.cancelled = liveness.over = True
         assert future.result(PATIENCE / 2).outcome is None
-    until(lambda: "short" not in _outpost._hosts and not os.path.exists(folder))
+    until(lambda: "short" not in _outpost._hosts and not os.path.exists(data_path))
     assert host._idle == []
     with pytest.raises(_outpost.HostClosedError):
         host.run(ALIVE, b"", None)
