@@ -38,7 +38,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
-from sklearn_mvrsm import Categorical, MVRSMSearchCV, Real, SearchSpace
+from sklearn_mvrsm import (
+    Categorical,
+    MVRSMSearchCV,
+    Real,
+    SearchSpace,
+    _description,
+)
 from sklearn_mvrsm._values import describe_value, same_value
 
 X = np.arange(20.0).reshape(10, 2)
@@ -504,6 +510,65 @@ def test_descriptions_are_the_same_in_another_session():
     )
     there = json.loads(run.stdout)
     assert there == {name: described(name) for name in PAIRS}
+
+
+# --- columns ----------------------------------------------------------------
+
+
+def moments(n):
+    return pd.Series(pd.date_range("2020", periods=n, freq="h", tz="Europe/Berlin"))
+
+
+def texts(n):
+    return [f"w{k % 7}" for k in range(n)]
+
+
+COLUMNS = {
+    "zoned": moments,
+    "zoned index": lambda n: pd.DatetimeIndex(moments(n)),
+    "zoned categories": lambda n: pd.Series(
+        pd.Categorical.from_codes(np.arange(n) % 7, moments(7))
+    ),
+    "period": lambda n: moments(n).dt.tz_localize(None).dt.to_period("h"),
+    "duration": lambda n: moments(n) - moments(1)[0],
+    "interval": lambda n: pd.Series(pd.interval_range(0, n)),
+    "category": lambda n: pd.Series(texts(n), dtype="category"),
+    "nullable": lambda n: pd.Series([None, *range(n - 1)], dtype="Int64"),
+    "nullable bool": lambda n: pd.Series([None] + [True] * (n - 1), dtype="boolean"),
+    "string": lambda n: pd.Series([None, *texts(n - 1)], dtype="string"),
+    "text": lambda n: pd.Series(texts(n)),
+    "objects": lambda n: pd.Series([None, *texts(n - 1)], dtype=object),
+    "dates": lambda n: pd.Series(moments(n).dt.date),
+    "sparse": lambda n: pd.Series(pd.arrays.SparseArray(np.arange(n) % 7)),
+    "levels": lambda n: pd.MultiIndex.from_arrays([texts(n), moments(n)]),
+    "frame": lambda n: pd.DataFrame({"t": moments(n), "x": np.arange(n)}),
+    "records": lambda n: np.zeros(n, dtype=[("a", "i1"), ("b", "M8[s]")]),
+    "lists": lambda n: [[k, 0.5] for k in range(n)],
+    "polars": lambda n: pl.Series([None, *texts(n - 1)]),
+    "zoned of polars": lambda n: pl.Series(
+        moments(n).dt.tz_convert(None).to_numpy()
+    ).dt.replace_time_zone("UTC"),
+    "lists of polars": lambda n: pl.Series([[k] for k in range(n)]),
+    "structs of polars": lambda n: pl.Series([{"a": k} for k in range(n)]),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_columns_are_read_as_a_whole(kind, monkeypatch):
+    calls = []
+    describe = _description._Describer.describe
+
+    def counting(*args, **options):
+        calls.append(args)
+        return describe(*args, **options)
+
+    monkeypatch.setattr(_description._Describer, "describe", counting)
+    found = []
+    for n in (100, 1000):
+        calls.clear()
+        found += [describe_value(COLUMNS[kind](n)), len(calls)]
+    assert found[1] == found[3]
+    assert found[0] != found[2]
 
 
 # --- what is not installed --------------------------------------------------
