@@ -47,8 +47,14 @@ except ImportError:  # a joblib that no longer brings a copy of its own
     from loky.backend.utils import kill_process_tree
     from loky.cloudpickle_wrapper import dumps as cloudpickle_dumps
 
+try:
+    from joblib.externals.cloudpickle import CloudPickler
+except ImportError:  # joblib >= 1.6
+    from cloudpickle import CloudPickler
+
 __all__ = [
     "BaseSearchCV",
+    "CloudPickler",
     "Interval",
     "MultimetricScorer",
     "StrOptions",

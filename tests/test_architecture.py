@@ -83,6 +83,7 @@ LAYERS = {
     "evaluation": (
         "_surroundings",
         "_payload",
+        "_mapped_arrays",
         "_fold",
         "_fold_score",
         "_cluster",
@@ -152,7 +153,7 @@ DEPENDENCIES = {
     "names": {"numpy", "scipy"},
     "blas": {"threadpoolctl"},  # scikit-learn requires it
     "optimizer": {"numpy", "scipy"},
-    "compat": {"sklearn", "joblib", "loky", "numpy"},
+    "compat": {"sklearn", "joblib", "loky", "cloudpickle", "numpy"},
     "workers": set(),
     "evaluation": {"numpy", "sklearn", "joblib"},
     "results": {"numpy", "scipy"},
