@@ -8,6 +8,7 @@ import contextlib
 import copy
 import inspect
 import multiprocessing
+import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Executor, Future
@@ -47,10 +48,8 @@ except ImportError:  # a joblib that no longer brings a copy of its own
     from loky.backend.utils import kill_process_tree
     from loky.cloudpickle_wrapper import dumps as cloudpickle_dumps
 
-try:
-    from joblib.externals.cloudpickle import CloudPickler
-except ImportError:  # joblib >= 1.6
-    from cloudpickle import CloudPickler
+# of joblib's copy of cloudpickle, or of cloudpickle itself since joblib 1.6
+CloudPickler: Any = sys.modules[cloudpickle_dumps.__module__].CloudPickler
 
 __all__ = [
     "BaseSearchCV",

@@ -153,7 +153,7 @@ DEPENDENCIES = {
     "names": {"numpy", "scipy"},
     "blas": {"threadpoolctl"},  # scikit-learn requires it
     "optimizer": {"numpy", "scipy"},
-    "compat": {"sklearn", "joblib", "loky", "cloudpickle", "numpy"},
+    "compat": {"sklearn", "joblib", "loky", "numpy"},
     "workers": set(),
     "evaluation": {"numpy", "sklearn", "joblib"},
     "results": {"numpy", "scipy"},
