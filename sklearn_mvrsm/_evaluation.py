@@ -25,13 +25,13 @@ from sklearn_mvrsm._cluster import active_cluster
 from sklearn_mvrsm._fold import FitJob, FitReport, MisuseError, run_fold
 from sklearn_mvrsm._fold_score import ENDING_STATUSES, FoldScore, fold_score
 from sklearn_mvrsm._inline import InlinePool
-from sklearn_mvrsm._mapped_arrays import reduce_array
 from sklearn_mvrsm._outcomes import (
     Event,
     describe,
 )
 from sklearn_mvrsm._payload import PayloadFile, read_payload
 from sklearn_mvrsm._pool import Pool
+from sklearn_mvrsm._reaper import remove_leftovers
 from sklearn_mvrsm._remote import RemotePool
 from sklearn_mvrsm._surroundings import Surroundings, thread_limits, threads_asked_for
 from sklearn_mvrsm._workers import WorkerPool
@@ -109,12 +109,12 @@ class Evaluator:
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
             if self._in_caller:
+                remove_leftovers()
                 self._pool = stack.enter_context(InlinePool())
                 self._run = functools.partial(run_fold, self._job)
             else:
                 content = (self._job, Surroundings.of_this_thread())
-                reduce = functools.partial(reduce_array, by_path=self._cluster is None)
-                path = stack.enter_context(PayloadFile(content, reduce)).path
+                path = stack.enter_context(PayloadFile(content)).path
                 self._pool = self._new_pool(path)
                 stack.enter_context(self._pool)
                 self._run = (

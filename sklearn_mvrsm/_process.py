@@ -6,18 +6,21 @@ be told from a broken process: an exception that does not survive pickling, or a
 that does not, becomes text, and the process goes on.
 
 A process never outlives its caller: it watches a pipe that ends with the caller, and
-then kills its own group.
+then kills all that it has started, and itself. Where it cannot watch, because a fit
+holds Python's lock, the caller's `Watchdog` does it.
 """
 
 import contextlib
+import ctypes
 import faulthandler
 import gc
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from multiprocessing import resource_tracker
@@ -25,6 +28,12 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from sklearn_mvrsm._outcomes import OutOfMemory, Raised, Returned, attempt, describe
+from sklearn_mvrsm._reaper import (
+    can_find_processes,
+    kill_marked,
+    remove_leftovers,
+    remove_semaphores,
+)
 from sklearn_mvrsm._sklearn_compat import (
     children_allowed,
     close_result_writer,
@@ -34,7 +43,10 @@ from sklearn_mvrsm._sklearn_compat import (
     forbid_recycling,
     kill_process_tree,
     one_worker_executor,
+    report_death,
+    take_over_semaphores,
 )
+from sklearn_mvrsm._watchdog import MARK, signals_blocked, stood_still, watchdog
 
 GRACE = 5.0
 """Seconds past its limit after which a process that nobody stopped ends itself."""
@@ -42,7 +54,7 @@ GRACE = 5.0
 _WATCH_SECONDS = 5.0
 """How often a process checks that its parent is the one that started it."""
 
-_REAP_SECONDS = 5.0
+_REAP_SECONDS, _REAP_TRIES = 5.0, 100
 """How long to wait for a killed process; one stuck in the kernel may never go."""
 
 _MAX_ALARM = 1e8
@@ -75,16 +87,26 @@ class WorkerProcess:
     def __init__(
         self, setup: bytes, env: Mapping[str, str], lifeline: Connection
     ) -> None:
-        self.started = time.monotonic()
+        self.started = time.monotonic() - stood_still()
+        self._killed = False
+        self._mark = watchdog().new_mark()
+        marks = {MARK: os.environ.get(MARK, "") + self._mark}
         self._executor = one_worker_executor(
-            _enter_process, (lifeline, os.getpid()), {**_NO_LEAK_CHECK, **env}
+            _enter_process, (lifeline, os.getpid()), {**_NO_LEAK_CHECK, **env, **marks}
         )
-        with children_allowed(), _interrupts_blocked():
-            self.ready: Future[Answer] = self._executor.submit(set_up, setup)
+        try:
+            with children_allowed(), _interrupts_blocked():
+                self.ready: Future[Answer] = self._executor.submit(set_up, setup)
+        except BaseException:  # it may be there, without a thread that serves it
+            kill_marked({self._mark.encode(): None})
+            raise
         close_result_writer(self._executor)
         self._process = executor_process(self._executor)
         self._thread = executor_thread(self._executor)
-        self._killed = False
+        if sys.platform == "linux":
+            # once the process has opened them, their names can only be left over
+            names = take_over_semaphores(self._executor)
+            self.ready.add_done_callback(lambda _: remove_semaphores(names))
 
     def run(
         self, task: bytes, timeout: float | None, memory_limit: int | None
@@ -148,29 +170,15 @@ class WorkerProcess:
             return f"signal {-code}"
 
     def kill(self, *, just_died: bool = False) -> None:
-        """Kill the process and those it started, without waiting for their end.
+        """Kill the process and those it started.
 
         Parameters
         ----------
         just_died : bool
-            Whether a process that is gone already died a moment ago, so that those it
-            started are there. Its number may be another's later, and is left alone.
+            Whether a process that is gone already died a moment ago, so that its group
+            is still its own. Its number may be another's later, and is left alone.
         """
-        if self._killed or (self.has_exited and not just_died):
-            return
-        self._killed = True
-        pid = self._process.pid
-        assert pid is not None
-        alive = self.is_alive
-        if os.name != "posix":
-            kill_process_tree(self._process)
-            return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)
-            return
-        if alive:  # it has not got so far as to have a group of its own
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        kill_all([self], just_died=just_died)
 
     def discard(self, *, just_died: bool = False) -> None:
         """Kill the process and those it started, and wait until it is gone.
@@ -184,7 +192,20 @@ class WorkerProcess:
             As in `kill`.
         """
         self.kill(just_died=just_died)
-        self._process.join(_REAP_SECONDS)
+        for _ in range(_REAP_TRIES):
+            if self.has_exited:
+                report_death(self._executor, self._process)
+                return
+            self._process.join(_REAP_SECONDS / _REAP_TRIES)
+
+    def notice_death(self, *, just_died: bool) -> None:
+        """Have the caller's thread learn that the process is gone, if it is.
+
+        Left to itself the thread waits for the end of pipes that others may hold. For
+        the parameter see `kill`.
+        """
+        if not self._killed and self.has_exited:
+            self.discard(just_died=just_died)
 
     @property
     def is_served(self) -> bool:
@@ -196,27 +217,57 @@ class WorkerProcess:
         self._thread.join(_REAP_SECONDS)
 
 
+def kill_all(workers: Iterable[WorkerProcess], *, just_died: bool = False) -> None:
+    """Kill processes and those they started, in as little time as one.
+
+    Parameters
+    ----------
+    workers : iterable of WorkerProcess
+        Those that were killed before are left alone.
+    just_died : bool
+        As in `WorkerProcess.kill`.
+    """
+    workers = [worker for worker in workers if not worker._killed]
+    for worker in workers:
+        worker._killed = True
+    pids = {  # without those that may be another's by now
+        worker: None if worker.has_exited and not just_died else worker._process.pid
+        for worker in workers
+    }
+    if os.name == "posix" and can_find_processes():
+        roots = {worker._mark.encode(): pid for worker, pid in pids.items()}
+        killed = kill_marked(roots)
+        remove_leftovers(killed.union(filter(None, roots.values())))
+        return
+    for worker, pid in pids.items():
+        if worker.is_alive:
+            kill_process_tree(worker._process)
+        if os.name == "posix" and pid is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)
+
+
 @contextlib.contextmanager
 def _interrupts_blocked() -> Iterator[None]:
     """Let a process that is started here ignore Ctrl-C until it has its own group."""
-    if os.name != "posix":
+    if os.name == "posix":
+        resource_tracker.ensure_running()  # starting it would lift the block
+    with signals_blocked({signal.SIGINT}):
         yield
-        return
-    resource_tracker.ensure_running()  # starting it would lift the block
-    old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, old)
 
 
 def _enter_process(lifeline: Connection, parent: int) -> None:
     """Give this process its group and its watch: the first thing that it does."""
     if os.name == "posix":
         os.setpgid(0, 0)
+        for number in (signal.SIGTTIN, signal.SIGTTOU):  # they would stop it for ever
+            signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # forget what came until now
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if sys.platform == "linux":
+        # what loses its parent becomes a child of this process, and can be found
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
     forbid_recycling()
     threading.Thread(
         target=_watch_parent, args=(lifeline, parent), name="watch-parent", daemon=True
@@ -224,8 +275,9 @@ def _enter_process(lifeline: Connection, parent: int) -> None:
 
 
 def _watch_parent(lifeline: Connection, parent: int) -> None:
-    """End this process and its children as soon as the parent is gone."""
+    """End this process and what it started as soon as the parent is gone."""
     pipe = _file_of(lifeline)
+    mark = os.environ.get(MARK, "").rpartition(";")[0].rpartition(";")[2]
     try:
         while os.getppid() == parent:
             if lifeline.poll(_WATCH_SECONDS):
@@ -233,6 +285,11 @@ def _watch_parent(lifeline: Connection, parent: int) -> None:
                     break
                 time.sleep(_WATCH_SECONDS)  # a task has closed it: its number tells not
     finally:
+        with contextlib.suppress(Exception):
+            sys.setswitchinterval(1e-6)  # or a fit would keep this thread waiting
+            roots = {f"{mark};".encode(): os.getpid()} if mark else {}
+            gone = {os.getpid(), *kill_marked(roots)}
+            remove_leftovers(gone | ({parent} - {os.getppid()}))
         if os.name == "posix":
             os.killpg(0, signal.SIGKILL)
         else:

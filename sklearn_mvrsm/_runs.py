@@ -1,10 +1,15 @@
-"""A task on a worker and what became of it, or why the worker takes none."""
+"""A task on a worker and what became of it, or why the worker takes none.
 
+A limit is not charged for the time for which the caller itself was stopped: it could
+not look, and where all processes of a program are stopped, nor could the task run.
+"""
+
+import math
 import time
 from collections.abc import Hashable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sklearn_mvrsm._outcomes import (
     Died,
@@ -15,6 +20,7 @@ from sklearn_mvrsm._outcomes import (
     describe,
 )
 from sklearn_mvrsm._process import Answer, WorkerProcess, decode
+from sklearn_mvrsm._watchdog import stood_still
 
 _TO_END = 1.0
 """Seconds in which a process is gone after it has lost its files."""
@@ -39,7 +45,9 @@ class Run:
         When it was given to the worker, and when the answer, or the news of the
         worker's death, came.
     deadline : float or None
-        When to kill the worker.
+        When to kill the worker, had the caller never been stopped.
+    was_late : bool
+        Whether the worker has been given the last moment for its answer to arrive.
     lost_touch : bool
         Whether the worker could not answer any more, and lived.
     """
@@ -51,7 +59,9 @@ class Run:
     deadline: float | None
     future: "Future[Answer]"
     finished: float = 0.0
+    was_late: bool = False
     lost_touch: bool = False
+    _stood_still: float = field(default_factory=stood_still)
 
     def note_end(self) -> None:
         """Note the time; and whether the worker lives, though its end was reported.
@@ -61,9 +71,27 @@ class Run:
         self.finished = time.monotonic()
         self.lost_touch = self.worker_died() and not self.worker.ends_within(_TO_END)
 
+    @property
+    def standstill(self) -> float:
+        """For how many seconds the caller was stopped since the start."""
+        return stood_still() - self._stood_still
+
+    @property
+    def due(self) -> float:
+        """When to kill the worker; infinity if never."""
+        return math.inf if self.deadline is None else self.deadline + self.standstill
+
     def worker_died(self) -> bool:
         """Whether it ended with its worker."""
         return isinstance(self.future.exception(), BrokenProcessPool)
+
+    def was_cut_short(self) -> bool:
+        """Whether the worker ended itself, at a limit that a standstill had used up."""
+        limit = self.task.timeout
+        if limit is None or not self.worker_died():
+            return False
+        elapsed = self.finished - self.started
+        return elapsed - self.standstill < limit <= elapsed
 
     def is_healthy(self) -> bool:
         """Whether its worker may take another task without anybody's consent.
@@ -99,7 +127,8 @@ class Run:
         return decode(answer)
 
     def _is_late(self, elapsed: float) -> bool:
-        return self.task.timeout is not None and elapsed > self.task.timeout
+        limit = self.task.timeout
+        return limit is not None and elapsed > limit + self.standstill
 
 
 def _cause_of_death(worker: WorkerProcess) -> Died | OutOfMemory:

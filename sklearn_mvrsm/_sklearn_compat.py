@@ -8,10 +8,12 @@ import contextlib
 import copy
 import inspect
 import multiprocessing
+import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Executor, Future
+from multiprocessing import util
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar, cast
 
@@ -39,21 +41,19 @@ try:
     from joblib.externals.loky import ProcessPoolExecutor, process_executor
     from joblib.externals.loky.backend import resource_tracker
     from joblib.externals.loky.backend.context import LokyContext
+    from joblib.externals.loky.backend.synchronize import SemLock
     from joblib.externals.loky.backend.utils import kill_process_tree
     from joblib.externals.loky.cloudpickle_wrapper import dumps as cloudpickle_dumps
 except ImportError:  # a joblib that no longer brings a copy of its own
     from loky import ProcessPoolExecutor, process_executor
     from loky.backend import resource_tracker
     from loky.backend.context import LokyContext
+    from loky.backend.synchronize import SemLock
     from loky.backend.utils import kill_process_tree
     from loky.cloudpickle_wrapper import dumps as cloudpickle_dumps
 
-# of joblib's copy of cloudpickle, or of cloudpickle itself since joblib 1.6
-CloudPickler: Any = sys.modules[cloudpickle_dumps.__module__].CloudPickler
-
 __all__ = [
     "BaseSearchCV",
-    "CloudPickler",
     "Interval",
     "MultimetricScorer",
     "StrOptions",
@@ -78,7 +78,7 @@ __all__ = [
     "named_scorers",
     "num_samples",
     "one_worker_executor",
-    "register_folder",
+    "report_death",
     "requested_metadata",
     "root_callback_context",
     "routed_params",
@@ -86,7 +86,7 @@ __all__ = [
     "search_constraints",
     "select_best_index",
     "submit_to_backend",
-    "unregister_folder",
+    "take_over_semaphores",
 ]
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -340,9 +340,38 @@ def close_result_writer(executor: Any) -> None:
     executor._result_queue._writer.close()
 
 
+def report_death(executor: Any, process: Any) -> None:
+    """Have an executor's thread see that its process is gone, whoever holds a pipe."""
+    if os.name == "posix":
+        reader, writer = os.pipe()
+        os.close(writer)
+        os.dup2(reader, process.sentinel, inheritable=False)
+        os.close(reader)
+        with executor._shutdown_lock:
+            executor._executor_manager_thread_wakeup.wakeup()
+
+
+def take_over_semaphores(executor: Any) -> list[str]:
+    """Return the semaphores of an executor, which loky then leaves to the caller."""
+    holders = [executor, executor._call_queue, executor._result_queue]
+    values = [
+        x for y in (*holders, executor_process(executor)) for x in vars(y).values()
+    ]
+    names = [x._semlock.name for x in values if isinstance(x, SemLock)]
+    for finalizer in list(cast(Any, util)._finalizer_registry.values()):
+        if finalizer._callback is SemLock._cleanup and finalizer._args[0] in names:
+            resource_tracker.unregister(*finalizer._args, "semlock")
+            finalizer.cancel()
+    return names
+
+
 def forbid_recycling() -> None:
-    """Keep loky, in this worker, from replacing it once it has grown by 300 MB."""
+    """Keep loky from replacing a worker that grew, and reporting what it shared."""
     process_executor._USE_PSUTIL = False
+    tracker = resource_tracker._resource_tracker
+    if sys.platform == "linux" and tracker._fd is not None:
+        os.close(tracker._fd)
+        tracker._fd = tracker._pid = None  # one of its own is started, and killed, too
 
 
 @contextlib.contextmanager
@@ -419,13 +448,3 @@ def submit_to_backend(
     job = submit(BatchedCalls([call], nested), finish)
     if isinstance(job, Future):
         job.add_done_callback(look_for_error)
-
-
-def register_folder(path: str) -> None:
-    """Have a folder removed when this process is gone, even if it was killed."""
-    resource_tracker.register(path, "folder")
-
-
-def unregister_folder(path: str) -> None:
-    """Take back `register_folder`."""
-    resource_tracker.unregister(path, "folder")

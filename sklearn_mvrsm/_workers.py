@@ -14,9 +14,9 @@ All times are those of ``time.monotonic``.
 """
 
 import math
+import os
 import time
-from collections.abc import Callable, Hashable, Mapping
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing import Pipe
 from typing import Any
@@ -32,19 +32,32 @@ from sklearn_mvrsm._outcomes import (
     memory_limit_problem,
 )
 from sklearn_mvrsm._pool import ReportingPool
-from sklearn_mvrsm._process import WorkerProcess, encode_task
+from sklearn_mvrsm._process import WorkerProcess, encode_task, kill_all
 from sklearn_mvrsm._runs import Run, Task, setup_problem
 from sklearn_mvrsm._spare import Spare
+from sklearn_mvrsm._watchdog import stood_still, watchdog
 
 _MAX_FRESH_DEATHS = 2
 """So many processes in a row that die before their first task end the pool."""
 
 
+_LAST_MOMENT, _LONGEST_MOMENT = 0.05, 1.0
+"""Seconds for an answer to arrive before a late task is killed: as long as it is found
+late, within these bounds. The thread that reads it may not have had its turn."""
+
+_MAX_REFUSALS, _RETRY_SECONDS = 30, 1.0
+"""So often, and so far apart, the system may refuse a process where there is none."""
+
+
 @dataclass(eq=False)
 class _Slot:
     index: int
-    worker: WorkerProcess
+    worker: WorkerProcess | None = None  # None while none can be started
     run: Run | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        return self.worker is not None and self.worker.is_ready
 
 
 @dataclass(frozen=True)
@@ -107,15 +120,19 @@ class WorkerPool(ReportingPool[Task, _Note]):
         self._discarded: list[WorkerProcess] = []
         self._spare = Spare(allowed=keep_spare, always=memory_limit is not None)
         self._start_seconds = 0.0
+        self._n_refusals = 0
+        self._retry_at = -math.inf
         self._fresh_deaths = 0
         self._idle_deaths = 0  # since a task has ended
         self._was_ready = False  # whether any worker ever was
         self._reader, self._writer = Pipe(duplex=False)
+        self._pid = os.getpid()
+        self._watchdog = watchdog().hold()
 
     @property
     def free(self) -> int:
         """How many more tasks could start at once."""
-        idle = sum(s.run is None and s.worker.is_ready for s in self._slots)
+        idle = sum(slot.run is None and slot.is_ready for slot in self._slots)
         return max(idle - len(self._queue), 0)
 
     @property
@@ -171,17 +188,16 @@ class WorkerPool(ReportingPool[Task, _Note]):
 
     def close(self) -> None:
         """Kill all workers and their children, and wait until they are gone."""
+        if self._closed or os.getpid() != self._pid:
+            return  # a process that was forked has no part in it
         self._closed = True
-        self._writer.close()  # workers that we lost track of end themselves
-        self._reader.close()
         with self._lock:
             self._queue.clear()
-        self._end_orphaned_groups()
-        workers = [slot.worker for slot in self._slots]
-        if self._spare.worker is not None:
-            workers.append(self._spare.worker)
-        for worker in workers:
-            worker.kill()
+        self._notice_deaths()
+        workers = list(self._workers())
+        kill_all(workers)
+        self._writer.close()  # workers that we lost track of end themselves
+        self._reader.close()
         for worker in workers:
             worker.discard()
         for worker in [*workers, *self._discarded]:
@@ -189,38 +205,43 @@ class WorkerPool(ReportingPool[Task, _Note]):
         self._spare.worker = None
         self._slots, self._discarded = [], []
         self._open.clear()
+        self._watchdog.release()
 
     # ------------------------------------------------------------ tasks on slots
 
     def _fill(self) -> None:
         """Give waiting tasks to idle slots; start the workers that are missing."""
         while len(self._slots) < min(self.n_workers, len(self._open)):
-            self._slots.append(_Slot(len(self._slots), self._new_worker()))
+            self._slots.append(_Slot(len(self._slots)))
+        self._start_missing()
         for slot in self._slots:
-            if slot.worker.is_ready and not self._launch(slot):
-                self._count_idle_death(slot.worker)
+            if slot.is_ready and not self._launch(slot):
+                self._count_idle_death(slot)
                 self._replace(slot)
         if time.monotonic() >= self._spare_due():
-            self._spare.worker = self._new_worker()
+            self._spare.worker, _ = self._new_worker()
+            if self._spare.worker is None:
+                self._spare.give_up()
 
     def _launch(self, slot: _Slot) -> bool:
         """Start the next task, if any, on a ready worker; False if it died idle."""
         with self._lock:
             if not self._queue or slot.run is not None or self._closed:
                 return True
-            if not slot.worker.is_alive:
+            worker = slot.worker
+            if worker is None or not worker.is_alive:
                 return False
             task = self._queue.popleft()
             now = time.monotonic()  # not after: this thread may have to wait meanwhile
             try:
-                future = slot.worker.run(task.blob, task.timeout, self._memory_limit)
-            except BrokenProcessPool:  # it died this very moment
+                future = worker.run(task.blob, task.timeout, self._memory_limit)
+            except Exception:  # it died this very moment, or there is no memory
                 self._queue.appendleft(task)
                 return False
             deadline = None if task.timeout is None else now + task.timeout
             if self.first_start is None:
                 self.first_start = now
-            slot.run = run = Run(task, slot.worker, slot.index, now, deadline, future)
+            slot.run = run = Run(task, worker, slot.index, now, deadline, future)
         future.add_done_callback(lambda _: self._on_done(slot, run))
         return True
 
@@ -232,20 +253,25 @@ class WorkerPool(ReportingPool[Task, _Note]):
         with self._lock:
             if slot.run is not run:
                 return  # killed by the caller's thread
-            if run.is_healthy():
-                slot.run = None
-                self._launch(slot)
-            self._notes.put(run)
+            try:
+                if run.is_healthy():
+                    slot.run = None
+                    self._launch(slot)
+            finally:
+                self._notes.put(run)
 
     def _stop_late_run(self) -> Event | None:
         """Kill the first run found past its deadline."""
         for slot in self._slots:
             with self._lock:
                 run = slot.run
-                now = time.monotonic()
-                if run is None or run.deadline is None or now < run.deadline:
+                late = -math.inf if run is None else time.monotonic() - run.due
+                if run is None or late < 0.0 or run.future.done():
                     continue
-                if run.future.done():
+                if not run.was_late:
+                    run.was_late = True
+                    moment = min(max(late, _LAST_MOMENT), _LONGEST_MOMENT)
+                    run.deadline = time.monotonic() - run.standstill + moment
                     continue
                 slot.run = None
             self._idle_deaths = 0
@@ -256,14 +282,13 @@ class WorkerPool(ReportingPool[Task, _Note]):
                 return self._event(run, TimedOut(limit, killed - run.started), killed)
         return None
 
-    def _end_orphaned_groups(self) -> None:
-        """Kill what dead workers forked, for it keeps their death from being noticed.
-
-        A death is reported by the end of a pipe, and forked processes hold it too.
-        """
+    def _notice_deaths(self) -> None:
+        """Have deaths of workers reported, whoever holds the ends of their pipes."""
         for slot in self._slots:
-            if slot.run is not None and slot.worker.has_exited:
-                slot.worker.kill(just_died=True)
+            if slot.worker is not None:
+                slot.worker.notice_death(just_died=slot.run is not None)
+        if self._spare.worker is not None:
+            self._spare.worker.notice_death(just_died=False)
 
     def _read(self, note: _Note) -> Event | None:
         """Act on what a thread of an executor reported."""
@@ -285,11 +310,17 @@ class WorkerPool(ReportingPool[Task, _Note]):
                 self._replace(slot, just_died=True)
         if not self._is_open(note.task):
             return None
+        if note.was_cut_short():
+            with self._lock:
+                self._queue.appendleft(note.task)
+            return None
         return self._event(note, outcome, note.finished)
 
     def _event_of(self, note: _Note) -> Event | None:
         """Return the event of a run that has ended."""
-        if isinstance(note, Run) and self._is_open(note.task):
+        if not isinstance(note, Run) or note.was_cut_short():
+            return None
+        if self._is_open(note.task):
             return self._event(note, note.outcome(), note.finished)
         return None
 
@@ -299,13 +330,12 @@ class WorkerPool(ReportingPool[Task, _Note]):
 
     def _look(self) -> Event | None:
         """Kill what is late, and what keeps a death from being noticed."""
-        self._end_orphaned_groups()
+        self._notice_deaths()
         return self._stop_late_run()
 
     def _next_look(self) -> float:
         """When the next run is late, or a spare due."""
-        ends = [run.deadline for run in self._runs()]
-        return min([self._spare_due(), *(end for end in ends if end is not None)])
+        return min([self._spare_due(), *(run.due for run in self._runs())])
 
     def _runs(self) -> list[Run]:
         runs = [slot.run for slot in self._slots]
@@ -315,23 +345,51 @@ class WorkerPool(ReportingPool[Task, _Note]):
 
     def _spare_due(self) -> float:
         """When to start a spare, once all slots have their worker."""
-        if not all(slot.worker.is_ready for slot in self._slots):
+        if not all(slot.is_ready for slot in self._slots):
             return math.inf
         # one that was cancelled may end by itself, and is no reason to start a process
-        owed = [run.deadline for run in self._runs() if self._is_open(run.task)]
+        owed = [run.due for run in self._runs() if self._is_open(run.task)]
         return self._spare.due(owed, self._start_seconds)
 
-    def _new_worker(self) -> WorkerProcess:
-        worker = WorkerProcess(self._setup, self._env, self._reader)
+    def _workers(self) -> Iterator[WorkerProcess]:
+        for worker in (*(slot.worker for slot in self._slots), self._spare.worker):
+            if worker is not None:
+                yield worker
+
+    def _start_missing(self) -> None:
+        """Start workers for slots without one; wait a little if the system refuses."""
+        for slot in self._slots:
+            if slot.worker is None and time.monotonic() >= self._retry_at:
+                slot.worker, refusal = self._new_worker()
+                if refusal is None:
+                    self._n_refusals = 0
+                    continue
+                self._n_refusals += 1
+                self._retry_at = time.monotonic() + _RETRY_SECONDS
+                if self._n_refusals >= _MAX_REFUSALS and not any(self._workers()):
+                    raise RuntimeError(
+                        f"no worker could be started in {self._n_refusals} tries, the "
+                        f"last one failed with {type(refusal).__name__}: {refusal}. "
+                        "The system may have too many processes or too little memory."
+                    ) from refusal
+
+    def _new_worker(self) -> tuple[WorkerProcess | None, Exception | None]:
+        """Start a worker; return it, or else what the system has refused it with."""
+        try:
+            worker = WorkerProcess(self._setup, self._env, self._reader)
+        except (OSError, MemoryError, RuntimeError) as error:
+            if type(error) is RuntimeError and "new thread" not in str(error):
+                raise
+            return None, error
         worker.ready.add_done_callback(lambda _: self._notes.put(worker))
-        return worker
+        return worker, None
 
     def _welcome(self, worker: WorkerProcess) -> None:
         """Check that a worker was set up; give up if that keeps failing."""
         problem = setup_problem(worker)
         if problem is None:
             self._fresh_deaths, self._was_ready = 0, True
-            self._start_seconds = time.monotonic() - worker.started
+            self._start_seconds = time.monotonic() - stood_still() - worker.started
             return
         if worker is self._spare.worker and self._was_ready:
             self._spare.give_up()
@@ -346,9 +404,11 @@ class WorkerPool(ReportingPool[Task, _Note]):
             raise RuntimeError(problem.told(self._fresh_deaths))
         self._replace(slots[0])
 
-    def _count_idle_death(self, worker: WorkerProcess) -> None:
+    def _count_idle_death(self, slot: _Slot) -> None:
         """Give up if workers keep dying while they wait for a task."""
         self._idle_deaths += 1
+        worker = slot.worker
+        assert worker is not None
         if self._idle_deaths > _MAX_FRESH_DEATHS * self.n_workers:
             raise RuntimeError(
                 f"{self._idle_deaths} workers in a row died while they waited for a "
@@ -357,12 +417,13 @@ class WorkerPool(ReportingPool[Task, _Note]):
 
     def _replace(self, slot: _Slot, *, just_died: bool = False) -> None:
         """Put the spare, or a new worker, in the place of a slot's worker."""
-        self._discard(slot.worker, just_died=just_died)
-        spare = self._spare.take()
-        if spare is not None and not spare.is_alive:
-            self._discard(spare)
-            spare = None
-        slot.worker = self._new_worker() if spare is None else spare
+        if slot.worker is not None:
+            self._discard(slot.worker, just_died=just_died)
+        slot.worker = self._spare.take()
+        if slot.worker is not None and not slot.worker.is_alive:
+            self._discard(slot.worker)
+            slot.worker = None
+        self._start_missing()
 
     def _discard(self, worker: WorkerProcess, *, just_died: bool = False) -> None:
         worker.discard(just_died=just_died)

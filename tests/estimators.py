@@ -3,6 +3,8 @@
 import ctypes
 import os
 import signal
+import subprocess
+import sys
 import time
 import uuid
 
@@ -91,11 +93,14 @@ class Misbehaving(Constant):
 
     def fit(self, X, y, sample_weight=None):
         super().fit(X, y)
-        if self.fault in ("stuck_nested", "wait_for_go"):
+        if self.fault in NEED_A_FOLDER:
             globals()[self.fault](self.folder)
         elif self.fault is not None:
             {**awkward.FAULTS, **globals()}[self.fault]()
         return self
+
+
+NEED_A_FOLDER = ("stuck_nested", "wait_for_go", "stuck_among_strangers")
 
 
 def value_error():
@@ -179,14 +184,88 @@ def stuck_nested(folder):
     """Wait for two processes of one's own, which note themselves in ``folder``."""
     from joblib import Parallel, delayed
 
-    def note_and_wait():  # pickled by value: its processes need not import this module
+    def note_and_wait(
+        array,
+    ):  # pickled by value: its processes need not import this module
         import os
         import time
 
         open(os.path.join(folder, f"nested-{os.getpid()}"), "w").close()
         time.sleep(120)
 
-    Parallel(n_jobs=2)(delayed(note_and_wait)() for _ in range(2))
+    array = np.ones(2_000_000)  # large enough to be shared through a file
+    Parallel(n_jobs=2)(delayed(note_and_wait)(array) for _ in range(2))
+
+
+def sum_nested():
+    """Use two processes of one's own, which stay for the next time."""
+    from joblib import Parallel, delayed
+
+    array = np.ones(2_000_000)
+    return sum(Parallel(n_jobs=2)(delayed(float)(array[k]) for k in range(4)))
+
+
+STRANGER = """
+import os, signal, sys, time
+kind, folder = sys.argv[1:]
+if kind in ("daemon", "without a mark"):
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+elif kind == "deaf":
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    os.closerange(0, 256)
+elif kind == "many":
+    for _ in range(9):
+        if os.fork() == 0:
+            break
+name = os.path.join(folder, f"stranger-{os.getpid()}-{kind}")
+os.close(os.open(name, os.O_CREAT))
+while kind == "replaced":  # by a copy of itself, again and again
+    os.utime(name)
+    if os.fork():
+        os._exit(0)
+if kind == "stopped":
+    os.kill(os.getpid(), signal.SIGSTOP)
+time.sleep(600)
+"""
+STRANGERS = ("session", "daemon", "deaf", "stopped", "many", "replaced")
+
+
+def start_strangers(folder, *kinds):
+    """Start processes that try to get away; return once all have noted themselves."""
+    before = n_strangers(folder)
+    for kind in kinds:
+        subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", STRANGER, kind, folder],
+            start_new_session=True,
+            env={} if kind == "without a mark" else None,
+        )
+    while n_strangers(folder) < before + len(kinds) + 9 * ("many" in kinds):
+        time.sleep(0.02)
+
+
+def n_strangers(folder):
+    return sum(name.startswith("stranger-") for name in os.listdir(folder))
+
+
+def stuck_among_strangers(folder, *kinds):
+    """Hold Python's lock for ever in a process that has started others."""
+    start_strangers(folder, "daemon", "without a mark", *kinds)
+    open(os.path.join(folder, f"nested-{os.getpid()}"), "w").close()
+    ctypes.PyDLL(None).sleep(600)
+
+
+def die_among_strangers(folder):
+    """Die, and leave many processes, of which one holds all that was open."""
+    start_strangers(folder, *STRANGERS)
+    if os.fork() == 0:
+        os.setsid()
+        open(os.path.join(folder, f"stranger-{os.getpid()}-fork"), "w").close()
+        time.sleep(600)
+    os._exit(3)
 
 
 def grow():

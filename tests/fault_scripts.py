@@ -3,11 +3,13 @@
 Each prints one line of JSON with what it saw.
 """
 
+import contextlib
 import json
 import os
 import pickle
 import signal
 import statistics
+import subprocess
 import sys
 import threading
 import time
@@ -17,19 +19,24 @@ import numpy as np
 from estimators import (
     Constant,
     Misbehaving,
+    die_among_strangers,
+    exit_code,
     grow,
     lock_score,
+    n_strangers,
+    segfault,
+    stuck_among_strangers,
     stuck_nested,
+    sum_nested,
     worker_pid,
 )
 from sklearn.datasets import load_iris
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedKFold
 
-from sklearn_mvrsm import MVRSMSearchCV
+from sklearn_mvrsm import MVRSMSearchCV, Real
 from sklearn_mvrsm._evaluation import Evaluator
 from sklearn_mvrsm._fold import FitJob
-from sklearn_mvrsm._mapped_arrays import reduce_array
 from sklearn_mvrsm._outcomes import Returned
 from sklearn_mvrsm._payload import PayloadFile, read_payload
 from sklearn_mvrsm._process import encode_task
@@ -185,23 +192,62 @@ def killed_workers():
 
 
 def nested():
-    """A stuck fit with processes of its own is late."""
-    folder = sys.argv[2]
+    """A stuck fit with processes of its own is late; another ends well."""
+    folder, temporary = sys.argv[2], os.environ["JOBLIB_TEMP_FOLDER"]
     with WorkerPool(1) as pool:
         until_ready(pool)
         pool.submit("stuck", stuck_nested, folder, timeout=100.0)
         while n_nested(folder) < 2:
             pool.next_event(0.05)
+        shared = os.listdir(temporary)
         pool._slots[0].run.deadline = time.monotonic()
         event = events(pool)["stuck"]
-        end = time.monotonic() + 3.0
         names = [name for name in os.listdir(folder) if name.startswith("nested-")]
         pids = [int(name.removeprefix("nested-")) for name in names]
-        left = pids
-        while left and time.monotonic() < end:
-            left = [pid for pid in left if is_running(pid)]
-            time.sleep(0.05)
-    tell(outcome=type(event.outcome).__name__, grandchildren=len(pids), left=left)
+        left = [pid for pid in pids if is_running(pid)] + os.listdir(temporary)
+        pool.submit("well", sum_nested)
+        well = events(pool)["well"].outcome == Returned(4.0)
+    tell(
+        outcome=type(event.outcome).__name__,
+        grandchildren=len(pids),
+        shared=bool(shared),
+        left=left,
+        well=well,
+    )
+
+
+def strangers():
+    """Fits that start processes which get away, and are late or die."""
+    folder = sys.argv[2]
+    late = (folder, "session", "deaf", "stopped", "many", "replaced")
+    with WorkerPool(1) as pool:
+        seen = {}
+        pool.submit("late", stuck_among_strangers, *late, timeout=1000.0)
+        while n_nested(folder) < 1:
+            pool.next_event(0.05)
+        pool._slots[0].run.deadline = time.monotonic()
+        seen["late"] = str(events(pool)["late"].outcome)
+        left = {"late": strangers_left(folder)}
+        pool.submit("dead", die_among_strangers, folder)
+        seen["dead"] = str(events(pool)["dead"].outcome)
+        left["dead"] = strangers_left(folder)
+        pool.submit("next", os.getppid)
+        seen["next"] = events(pool)["next"].outcome.value == os.getpid()
+    tell(**seen, left=left, n=n_strangers(folder))
+
+
+def strangers_left(folder):
+    """Which of the processes that noted themselves are there, if need be in a copy."""
+    found = []
+    for name in os.listdir(folder):
+        if name.startswith("stranger-"):
+            _, pid, kind = name.split("-")
+            path = os.path.join(folder, name)
+            noted = os.path.getmtime(path)
+            time.sleep(0.3 * (kind == "replaced"))
+            if is_running(int(pid)) or os.path.getmtime(path) != noted:
+                found.append(kind)
+    return found
 
 
 def is_running(pid):
@@ -210,6 +256,56 @@ def is_running(pid):
             return file.read().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def stopped():
+    """A search is stopped and goes on, again and again."""
+    found = MVRSMSearchCV(
+        Misbehaving(folder=sys.argv[2], seconds=0.3),
+        {"level": Real(0.0, 1.0)},
+        n_iter=20,
+        cv=2,
+        n_jobs=2,
+        fit_timeout=3.0,
+        random_state=0,
+    ).fit(X, Y)
+    tell(statuses=list(found.cv_results_["status"]))
+
+
+def terminal():
+    """Fits that use a terminal which stops processes in the background for it."""
+    import pty
+    import termios
+
+    pid, terminal = pty.fork()
+    if pid:
+        with (
+            open(terminal, "rb", closefd=False) as screen,
+            contextlib.suppress(OSError),
+        ):
+            for line in screen:  # an error is the end of the other side
+                print(line.decode().strip(), flush=True)
+        os.waitpid(pid, 0)
+        return
+    attributes = termios.tcgetattr(0)
+    attributes[3] |= termios.TOSTOP
+    termios.tcsetattr(0, termios.TCSANOW, attributes)
+    with WorkerPool(1) as pool:
+        pool.submit("prints", partial(print, "printed by a fit", flush=True))
+        pool.submit(
+            "child prints", subprocess.check_call, ["echo", "printed by a child"]
+        )
+        pool.submit("reads", os.read, 0, 1)
+        pool.submit("asks", input)
+        pool.submit("opens", read_terminal)
+        pool.submit("child reads", subprocess.check_output, ["head", "-c1"])
+        found = {name: event.outcome for name, event in events(pool).items()}
+    tell(**{name: type(outcome).__name__ for name, outcome in found.items()})
+
+
+def read_terminal():
+    with open("/dev/tty") as file:
+        return file.readline()
 
 
 def slow_import():
@@ -243,12 +339,10 @@ def mapped(path):
 
 
 def big_data(**seen):
-    """Fits of next to no work on a matrix of 200 MB, a part of a larger one."""
-    import psutil
-
-    data = np.ones((25_000_000 // 50, 51))[:, :-1]
+    """Fits of next to no work on a matrix of 200 MB."""
+    data = np.ones((25_000_000 // 50, 50))
     with (
-        PayloadFile(data, partial(reduce_array, by_path=True)) as file,
+        PayloadFile(data) as file,
         WorkerPool(1, setup=partial(mapped, file.path)) as pool,
     ):
         pool.submit("warm", look_at, file.path)
@@ -260,14 +354,11 @@ def big_data(**seen):
             assert events(pool)[k].outcome == Returned(1.0)
             seconds.append(time.monotonic() - start)
         size = os.path.getsize(file.path)
-        worker = pool._slots[0].worker
-        back = len(pickle.dumps(worker.ready.result()))
-        own = psutil.Process(worker._process.pid).memory_full_info().uss
+        back = len(pickle.dumps(pool._slots[0].worker.ready.result()))
     tell(
         **seen,
         megabytes_in_file=size / 1e6,
         bytes_back_from_setup=back,
-        megabytes_of_the_worker=own / 1e6,
         bytes_a_task=len(encode_task(look_at, (file.path,))),
         fastest_ms=1e3 * statistics.quantiles(seconds, n=4)[0],
         median_ms=1e3 * statistics.median(seconds),
@@ -325,12 +416,12 @@ def cpu_time():
 # ------------------------------------------------------------------ ends
 
 
-def search(folder, **limits):
+def search(folder, fault="stuck_nested", **limits):
     """A search whose third and fourth candidates are stuck, with nested workers."""
-    stuck = {"fault": "stuck_nested"}
+    stuck = {"fault": fault}
     return MVRSMSearchCV(
         Misbehaving(folder=folder),
-        {"fault": [None, "stuck_nested"], "level": [0.0, 1.0]},
+        {"fault": [None, fault], "level": [0.0, 1.0]},
         initial_points=[
             {"fault": None, "level": 0.0},
             {"fault": None, "level": 1.0},
@@ -357,6 +448,11 @@ def interrupted(**limits):
             best=found.best_params_,
             best_score=found.best_score_,
         )
+
+
+def locked():
+    """The same where the fits hold Python's lock, and their processes get away."""
+    interrupted(fault="stuck_among_strangers")
 
 
 def interrupted_with_spare():
@@ -422,14 +518,24 @@ def n_nested(folder):
     return sum(name.startswith("nested") for name in os.listdir(folder))
 
 
-def failing_block():
+def failing_block(end=lambda: 1 / 0, fault="stuck_nested"):
     """The code around the fits raises while two of them hang."""
     with Evaluator(job(Misbehaving(folder=sys.argv[2])), n_jobs=2) as evaluator:
         for k in range(2):
-            evaluator.submit(k, {"fault": "stuck_nested"}, [0])
+            evaluator.submit(k, {"fault": fault}, [0])
         while n_nested(sys.argv[2]) < 2:
             evaluator.next_event(0.05)
-        1 / 0  # noqa: B018
+        end()
+
+
+def dying_block():
+    """The code around the fits is not even left."""
+    failing_block(segfault, "stuck_among_strangers")
+
+
+def leaving_block():
+    """The code around the fits ends the program, and nothing is cleaned up."""
+    failing_block(exit_code, "stuck_among_strangers")
 
 
 # ------------------------------------------------------------------ places

@@ -75,6 +75,8 @@ LAYERS = {
         "_outcomes",
         "_pool",
         "_inline",
+        "_reaper",
+        "_watchdog",
         "_process",
         "_runs",
         "_spare",
@@ -83,7 +85,6 @@ LAYERS = {
     "evaluation": (
         "_surroundings",
         "_payload",
-        "_mapped_arrays",
         "_fold",
         "_fold_score",
         "_cluster",

@@ -1,11 +1,13 @@
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 
 import pytest
 
 from sklearn_mvrsm._outcomes import Died, OutOfMemory, Raised, Returned, TimedOut
 from sklearn_mvrsm._process import encode_task, run_encoded
 from sklearn_mvrsm._runs import Run, Task
+from sklearn_mvrsm._watchdog import watchdog
 
 
 class DeadWorker:
@@ -84,6 +86,37 @@ def test_a_task_that_could_not_be_sent_is_an_error():
     assert ended.outcome().message == "too large"
     assert not ended.worker_died()
     assert not ended.is_healthy()
+
+
+@pytest.fixture
+def stop(monkeypatch):
+    """Return what has this process seem to be stopped for so many seconds."""
+
+    def stop(seconds):
+        watch = watchdog()
+        monkeypatch.setattr(watch, "_stood_still", watch._stood_still + seconds)
+
+    return stop
+
+
+def test_time_for_which_the_caller_was_stopped_is_not_charged(stop):
+    late = answer(divmod, 7, 3)
+    ended = run(result=replace(late, elapsed=5.0), limit=2.0)
+    ended.deadline = 12.0
+    stop(4.0)
+    assert ended.due == 16.0
+    assert ended.outcome() == Returned((2, 1))
+    assert ended.is_healthy()
+
+
+@pytest.mark.parametrize(("took", "cut_short"), [(5.0, True), (7.0, False)])
+def test_a_worker_that_ended_itself_for_a_standstill_was_not_late(
+    stop, took, cut_short
+):
+    ended = run(error=BrokenProcessPool(), how="exit code 1", limit=2.0, took=took)
+    assert not ended.was_cut_short()
+    stop(4.0)
+    assert ended.was_cut_short() == cut_short
 
 
 def test_want_of_memory_waits_for_consent():

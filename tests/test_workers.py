@@ -1,9 +1,12 @@
 """Laws of the pool. Its workers take seconds to start, so tests share them."""
 
+import ctypes
+import errno
 import os
 import signal
 import struct
 import sys
+import threading
 import time
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
@@ -22,6 +25,7 @@ from estimators import (
     wait_for_go,
 )
 
+from sklearn_mvrsm import _process, _workers
 from sklearn_mvrsm._inline import InlinePool
 from sklearn_mvrsm._outcomes import (
     Died,
@@ -269,6 +273,39 @@ def test_a_death_costs_one_task(pool, fault, outcome_type, text):
     assert isinstance(found["next"], Returned)
 
 
+def hold_the_lock(seconds):
+    """Keep all other threads of this process from running Python."""
+    ctypes.PyDLL(None).usleep(int(1e6 * seconds))
+
+
+def note_and_nap(folder):
+    open(os.path.join(folder, "begun"), "w").close()
+    time.sleep(0.1)
+
+
+@posix_only
+def test_an_answer_in_time_counts_even_if_nobody_could_read_it(pool, tmp_path):
+    ran_before(pool)
+    pool.submit("nap", note_and_nap, str(tmp_path), timeout=2.0)
+    wait_until_there(tmp_path)
+    hold_the_lock(5.0)
+    assert outcomes(pool) == {"nap": Returned(None)}
+
+
+def test_an_answer_has_a_moment_to_arrive_where_a_task_seems_late(
+    pool, tmp_path, monkeypatch
+):
+    ran_before(pool)
+    monkeypatch.setattr(_workers, "_LAST_MOMENT", PATIENCE)
+    monkeypatch.setattr(_workers, "_LONGEST_MOMENT", PATIENCE)
+    pool.submit("nap", wait_for_go, str(tmp_path), timeout=1000.0)
+    (run,) = (slot.run for slot in pool._slots if slot.run is not None)
+    run.deadline = time.monotonic()
+    assert pool.next_event(0.1) is None
+    (tmp_path / "go").touch()
+    assert outcomes(pool) == {"nap": Returned(None)}
+
+
 def die_amid_the_answer():
     """Send the length of an answer, and be killed before the rest."""
     frame = sys._getframe()
@@ -300,6 +337,43 @@ def test_a_death_is_noticed_even_if_a_fork_lives_on(pool):
     outcome = outcomes(pool)["fault"]
     assert isinstance(outcome, Died)
     assert "exit code 3" in outcome.reason
+
+
+def leave_a_stranger_and_die(folder):
+    """Die, but leave a child in a session of its own, which holds all that was open."""
+    if os.fork() == 0:
+        os.setsid()
+        open(os.path.join(folder, str(os.getpid())), "w").close()
+        time.sleep(120)
+    wait_until_there(folder)
+    os._exit(3)
+
+
+def wait_until_there(folder):
+    while not os.listdir(folder):
+        time.sleep(0.02)
+
+
+@posix_only
+@pytest.mark.parametrize("when", ["in a task", "at its start"])
+def test_a_death_is_noticed_even_if_what_lives_on_cannot_be_killed(
+    tmp_path, monkeypatch, when
+):
+    monkeypatch.setattr(_process, "can_find_processes", lambda: False)
+    monkeypatch.setattr(_process, "kill_process_tree", lambda process: None)
+    leave = partial(leave_a_stranger_and_die, str(tmp_path))
+    setup = leave if when == "at its start" else None
+    try:
+        with WorkerPool(1, setup=setup, keep_spare=False) as pool:
+            pool.submit("fault", leave)
+            if setup is None:
+                assert "exit code 3" in outcomes(pool)["fault"].reason
+            else:
+                with pytest.raises(RuntimeError, match="in a row died while starting"):
+                    pool.next_event(PATIENCE)
+    finally:
+        for pid in os.listdir(tmp_path):
+            os.kill(int(pid), signal.SIGKILL)
 
 
 @posix_only
@@ -349,6 +423,78 @@ def test_a_worker_that_dies_at_the_moment_of_its_task_costs_no_task(pool, monkey
     for k in range(4):
         pool.submit(k, os.getpid)
     assert {type(outcome) for outcome in outcomes(pool).values()} == {Returned}
+
+
+def test_a_task_that_a_thread_cannot_hand_on_is_not_lost(pool, monkeypatch):
+    ran_before(pool)
+    run = WorkerProcess.run
+    refused = []
+
+    def refuse(self, *args):
+        if threading.current_thread() is threading.main_thread():
+            return run(self, *args)
+        refused.append(self)
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(WorkerProcess, "run", refuse)
+    for k in range(6):
+        pool.submit(k, os.getpid)
+    assert {type(outcome) for outcome in outcomes(pool).values()} == {Returned}
+    assert refused
+
+
+def refuse_processes(monkeypatch, n):
+    """Have the system refuse so many processes; return those that it was asked for."""
+    asked = []
+    start = WorkerProcess.__init__
+
+    def refuse(self, *args):
+        asked.append(self)
+        if len(asked) <= n:
+            raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+        start(self, *args)
+
+    monkeypatch.setattr(WorkerProcess, "__init__", refuse)
+    monkeypatch.setattr(_workers, "_RETRY_SECONDS", 0.01)
+    return asked
+
+
+def test_a_spare_that_cannot_be_started_is_done_without(monkeypatch):
+    with WorkerPool(1) as pool:
+        pool.submit("first", os.getpid)
+        collect(pool)
+        asked = refuse_processes(monkeypatch, n=1)
+        pool.submit("near its limit", time.sleep, 0.1, timeout=pool._start_seconds)
+        pool.submit("next", os.getpid)
+        assert {type(outcome) for outcome in outcomes(pool).values()} == {Returned}
+        assert pool._spare.worker is None
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_a_worker_that_cannot_be_started_is_tried_again(monkeypatch, n_workers):
+    asked = refuse_processes(monkeypatch, n=3)
+    with WorkerPool(n_workers, keep_spare=False) as pool:
+        for k in range(3):
+            pool.submit(k, os.getpid)
+        pool.submit("fault", os._exit, 3)
+        found = outcomes(pool)
+    assert [type(found[k]) for k in range(3)] == [Returned] * 3
+    assert isinstance(found["fault"], Died)
+    assert len(asked) > 3
+
+
+def test_where_no_worker_can_be_started_the_pool_gives_up(monkeypatch):
+    with WorkerPool(1, keep_spare=False) as pool:
+        pool.submit("first", os.getpid)
+        pool.submit("fault", os._exit, 3)
+        asked = refuse_processes(monkeypatch, n=1000)
+        pool.submit("next", os.getpid)
+        assert isinstance(pool.next_event(PATIENCE).outcome, Returned)
+        assert isinstance(pool.next_event(PATIENCE).outcome, Died)
+        with pytest.raises(RuntimeError, match=r"no worker.*BlockingIOError.*unavail"):
+            pool.next_event(PATIENCE)
+    assert len(asked) == _workers._MAX_REFUSALS
 
 
 @posix_only
