@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import indexable
 
 from sklearn_mvrsm._checks import check_target
+from sklearn_mvrsm._outcomes import copies_ended
 from sklearn_mvrsm._sklearn_compat import check_method_params, routed_params
 
 __all__ = ["BestEstimatorMixin"]
@@ -122,7 +123,7 @@ class BestEstimatorMixin:
         search: Any = self
         params = clone(search.best_params_, safe=False)
         estimator = clone(search.estimator).set_params(**params)
-        with task(estimator):
+        with task(estimator), copies_ended():
             start = time.monotonic()
             if y is None:
                 estimator.fit(X, **fit_params)

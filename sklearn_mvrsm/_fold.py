@@ -2,13 +2,19 @@
 
 import contextlib
 import numbers
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from sklearn.base import clone
 
-from sklearn_mvrsm._outcomes import OutOfMemory, describe, shortened
+from sklearn_mvrsm._outcomes import (
+    OutOfMemory,
+    copies_ended,
+    describe,
+    shortened,
+)
 from sklearn_mvrsm._process import portable
 from sklearn_mvrsm._sklearn_compat import MultimetricScorer, fit_and_score
 
@@ -109,7 +115,8 @@ def run_fold(
     try:
         with contextlib.nullcontext() if task is None else task:
             estimator = new_estimator() if new_estimator else clone(job.estimator)
-            result = _fit(job, estimator, params, fold, scorer, task)
+            with copies_ended():
+                result = _fit(job, estimator, params, fold, scorer, task)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -163,10 +170,13 @@ class _CarefulScorer:
     def __init__(self, scorer: Any, raise_errors: bool) -> None:
         self._scorer = scorer
         self._raise_errors = raise_errors
+        self._pid = os.getpid()
         self.errors: list[str] = []
         self.multimetric = False
 
     def __call__(self, estimator: Any, *args: Any, **kwargs: Any) -> dict[str, float]:
+        if os.getpid() != self._pid:  # a copy of the process has returned from the fit
+            os._exit(0)
         try:
             scores = self._scorer(estimator, *args, **kwargs)
         except KeyboardInterrupt:

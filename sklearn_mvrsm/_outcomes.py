@@ -8,6 +8,7 @@ import builtins
 import contextlib
 import errno
 import itertools
+import os
 import sys
 import traceback
 from collections.abc import Callable, Hashable, Iterator
@@ -114,12 +115,27 @@ def attempt(
         caught.
     """
     try:
-        with memory_limited(memory_limit):
+        with copies_ended(), memory_limited(memory_limit):
             return Returned(fn(*args))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         return describe(error)
+
+
+@contextlib.contextmanager
+def copies_ended() -> Iterator[None]:
+    """End a copy of this process that was forked within a block, where it leaves it.
+
+    It would answer in the place of this process, or run the rest of the program twice.
+    """
+    pid, code = os.getpid(), 1
+    try:
+        yield
+        code = 0
+    finally:
+        if os.getpid() != pid:
+            os._exit(code)
 
 
 def shortened(text: str, longest: int = LONGEST_TEXT) -> str:
@@ -271,13 +287,7 @@ def _formatted(error: BaseException) -> str:
 
 def _plainly_formatted(error: BaseException) -> str:
     """Format an exception that Python cannot format, with what it has to do with."""
-    codes = [(f.f_code, line) for f, line in traceback.walk_tb(_frames(error))]
-    frames = _attempted(
-        lambda: "".join(
-            f'  File "{code.co_filename}", line {line}, in {code.co_name}\n'
-            for code, line in codes
-        )
-    )
+    frames = _attempted(lambda: "".join(traceback.format_tb(_frames(error))))
     lines = [f"{summary(each)}\n" for each in causes(error, "__context__")]
     linked = "".join(f"  linked to {line}" for line in lines[1:])
     return f"Traceback (most recent call last):\n{frames or ''}{lines[0]}{linked}"

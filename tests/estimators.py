@@ -55,6 +55,27 @@ class Constant(ClassifierMixin, BaseEstimator):
         return np.full(len(X), self.classes_[0])
 
 
+class Copied(Constant):
+    """Forks in its fit, and waits for the copy, which leaves the fit as ``ending``."""
+
+    def __init__(self, ending="returns", folder=None):
+        super().__init__(folder=folder)
+        self.ending = ending
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        pid = os.fork()
+        if pid:
+            os.waitpid(pid, 0)
+            return self
+        open(os.path.join(self.folder, f"copy-{os.getpid()}"), "w").close()
+        if self.ending == "raises":
+            raise ValueError("only a copy")
+        if self.ending == "exits":
+            sys.exit(3)
+        return self
+
+
 class Shift(TransformerMixin, BaseEstimator):
     """Adds ``level``; notes each of its fits in ``folder``.
 

@@ -351,6 +351,7 @@ CASES = {
     "stop of the parent": stopped(lambda case: [case.process]),
     "stop of all": stopped(lambda case: list(marked(case.mark))),
     "terminal": script("terminal"),
+    "copies": script("copies"),
     "script": as_script,
     "stdin": lambda: Case("-", stdin=BODY).finish(),
     "python -c": lambda: Case("-W", "always", "-c", BODY).finish(),
@@ -529,6 +530,14 @@ def test_fits_print_and_cannot_read_where_a_terminal_would_stop_them(finished):
     }
     assert "printed by a fit" in finished.stdout
     assert "printed by a child" in finished.stdout
+
+
+@one_case("copies")
+def test_a_copy_that_leaves_a_fit_answers_nothing_and_goes_no_further(finished):
+    assert finished.seen["statuses"] == {"1": ["ok"] * 3, "2": ["ok"] * 3}
+    copies = [name for name in finished.seen["copies"] if name.startswith("copy-")]
+    assert len(copies) == 2 * (3 * 2 + 1)  # fits and refit, with one job and with two
+    assert finished.stdout.count("the script goes on") == 1
 
 
 @one_case("exception")
