@@ -16,6 +16,7 @@ import sys
 import sysconfig
 import textwrap
 from collections.abc import Collection, Iterator, Mapping
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import (
     CellType,
@@ -134,7 +135,7 @@ def _instructions(code: CodeType) -> Iterator[dis.Instruction]:
 
 def function_parts(function: FunctionType) -> Parts:
     """Return all by which a function is known; what is empty is left out."""
-    read, stored, named = _names(function.__code__)
+    read, stored, named, imported = _names(function.__code__)
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     scope = function.__globals__
     parts: Parts = {
@@ -148,6 +149,7 @@ def function_parts(function: FunctionType) -> Parts:
     }
     if not is_installed(scope.get("__name__")):
         parts["globals"] = _reached(scope, read - stored, named)
+        parts["imports"] = _sources(imported, scope.get("__package__"))
     return {name: part for name, part in parts.items() if part}
 
 
@@ -158,11 +160,11 @@ def _contents(cell: CellType) -> Any:
         return None
 
 
-def _names(code: CodeType) -> tuple[set[str], set[str], set[str]]:
-    """Return the globals that code reads, the variables it sets, and all it names."""
-    read: set[str] = set()
-    stored: set[str] = set()
-    named: set[str] = set()
+def _names(code: CodeType) -> tuple[set[str], set[str], set[str], set[str]]:
+    """Return the names of code: globals read, variables set, all, modules imported."""
+    names: tuple[set[str], set[str], set[str], set[str]] = set(), set(), set(), set()
+    read, stored, named, imported = names
+    module = ""
     for step in dis.get_instructions(code):
         if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
             stored.add(step.argval)
@@ -172,12 +174,44 @@ def _names(code: CodeType) -> tuple[set[str], set[str], set[str]]:
             named.add(step.argval)
             if step.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT")):
                 read.add(step.argval)
+            elif step.opname == "IMPORT_NAME":
+                module = step.argval
+                imported.add(module)
+            elif step.opname == "IMPORT_FROM":  # perhaps a module
+                imported.add(f"{module}.{step.argval}".lstrip("."))
         elif isinstance(step.argval, CodeType):
-            inner = _names(step.argval)
-            read |= inner[0]
-            stored |= inner[1]
-            named |= inner[2]
-    return read, stored, named
+            for mine, inner in zip(names, _names(step.argval), strict=True):
+                mine |= inner
+    return names
+
+
+def _sources(modules: Collection[str], package: str | None) -> Parts:
+    """Return the sources of modules that are not installed.
+
+    They need not have been imported yet, and are not imported.
+    """
+    found: Parts = {}
+    for name in sorted(modules):
+        for full in (name, f"{package}.{name}".rstrip(".")):  # relative, perhaps
+            file = _file_of(full)
+            if file is not None and not _is_installed_file(file):
+                found[full] = Path(file).read_bytes()
+    return found
+
+
+def _file_of(module: str) -> str | None:
+    """Return the file of a module, found without importing anything."""
+    folders = None
+    spec = None
+    for end in itertools.accumulate(module.split("."), "{}.{}".format):
+        try:
+            spec = PathFinder.find_spec(end, folders)
+        except Exception:  # of a finder that was added to the path
+            return None
+        if spec is None:
+            return None
+        folders = spec.submodule_search_locations
+    return spec.origin if spec is not None and spec.has_location else None
 
 
 def _reached(

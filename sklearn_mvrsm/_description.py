@@ -298,6 +298,10 @@ def _state_parts(value: Any) -> dict[str, Any] | str:
         return {"state": dict(value)}
     if isinstance(value, set | frozenset):
         return {"items": frozenset(value), "state": getattr(value, "__dict__", None)}
+    compiled = getattr(value, "py_func", None)  # numba pickles it with a random id
+    if isinstance(compiled, FunctionType) and is_installed(type(value).__module__):
+        options = getattr(value, "targetoptions", None)
+        return {"function": compiled, "options": options}
     reduce = copyreg.dispatch_table.get(type(value))
     reduced = value.__reduce_ex__(4) if reduce is None else reduce(value)
     if isinstance(reduced, str):

@@ -25,6 +25,7 @@ from sklearn_mvrsm._cluster import active_cluster
 from sklearn_mvrsm._fold import FitJob, FitReport, MisuseError, run_fold
 from sklearn_mvrsm._fold_score import ENDING_STATUSES, FoldScore, fold_score
 from sklearn_mvrsm._inline import InlinePool
+from sklearn_mvrsm._mapped_arrays import reduce_array
 from sklearn_mvrsm._outcomes import (
     Event,
     describe,
@@ -114,7 +115,8 @@ class Evaluator:
                 self._run = functools.partial(run_fold, self._job)
             else:
                 content = (self._job, Surroundings.of_this_thread())
-                path = stack.enter_context(PayloadFile(content)).path
+                reduce = functools.partial(reduce_array, by_path=self._cluster is None)
+                path = stack.enter_context(PayloadFile(content, reduce)).path
                 self._pool = self._new_pool(path)
                 stack.enter_context(self._pool)
                 self._run = (

@@ -287,7 +287,13 @@ def _formatted(error: BaseException) -> str:
 
 def _plainly_formatted(error: BaseException) -> str:
     """Format an exception that Python cannot format, with what it has to do with."""
-    frames = _attempted(lambda: "".join(traceback.format_tb(_frames(error))))
+    codes = [(f.f_code, line) for f, line in traceback.walk_tb(_frames(error))]
+    frames = _attempted(
+        lambda: "".join(
+            f'  File "{code.co_filename}", line {line}, in {code.co_name}\n'
+            for code, line in codes
+        )
+    )
     lines = [f"{summary(each)}\n" for each in causes(error, "__context__")]
     linked = "".join(f"  linked to {line}" for line in lines[1:])
     return f"Traceback (most recent call last):\n{frames or ''}{lines[0]}{linked}"

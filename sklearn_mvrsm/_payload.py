@@ -1,7 +1,9 @@
-"""A file that carries an object to many processes, its large arrays mapped, not copied.
+"""A file that carries an object to many processes, its large buffers mapped.
 
-Layout: eight bytes, the length of the head; the head, a pickle of (the object without
-its large buffers, the sizes of the buffers); the buffers, each at a multiple of 64.
+Layout: eight bytes, where the table begins; a pickle of the object without its large
+buffers; the buffers, each at a multiple of 64; the table, a pickle of where the object
+ends, and of where each buffer begins and ends. All is written as it comes up, so that
+whoever writes needs no copy of it.
 """
 
 import mmap
@@ -9,6 +11,8 @@ import os
 import pickle
 import sys
 import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, BinaryIO, Self
 
 from sklearn_mvrsm._reaper import (
@@ -17,7 +21,7 @@ from sklearn_mvrsm._reaper import (
     remove_folder,
     remove_leftovers,
 )
-from sklearn_mvrsm._sklearn_compat import cloudpickle_dumps
+from sklearn_mvrsm._sklearn_compat import CloudPickler
 from sklearn_mvrsm._watchdog import watchdog
 
 MIN_MAPPED = 1_000_000
@@ -25,6 +29,27 @@ MIN_MAPPED = 1_000_000
 
 _ALIGNMENT = 64
 _LENGTH_BYTES = 8
+
+Reducer = Callable[[object], Any]
+"""Return what an object is made from, as ``__reduce__`` does, or NotImplemented."""
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """A buffer that is made piece by piece while it is written.
+
+    A `Reducer` may return one among the arguments; whoever reads finds a buffer there.
+
+    Parameters
+    ----------
+    n_bytes : int
+        Their size together.
+    pieces : iterable of buffer
+        The pieces, each contiguous.
+    """
+
+    n_bytes: int
+    pieces: Iterable[Any]
 
 
 class PayloadFile:
@@ -37,10 +62,13 @@ class PayloadFile:
     ----------
     content : object
         Anything that cloudpickle can pickle.
+    reduce : Reducer, optional
+        As in `write_payload`.
     """
 
-    def __init__(self, content: object) -> None:
+    def __init__(self, content: object, reduce: Reducer | None = None) -> None:
         self._content: Any = content
+        self._reduce = reduce
         self._folder = ""
         self._claim = -1
 
@@ -65,7 +93,7 @@ class PayloadFile:
         self._remove()
 
     def _write(self) -> None:
-        write_payload(self.path, self._content)
+        write_payload(self.path, self._content, self._reduce)
 
     def _remove(self) -> None:
         if os.getpid() == self._pid:  # in a process that was forked it is not its own
@@ -117,7 +145,7 @@ class PayloadCopy(PayloadFile):
         self._content = None
 
 
-def write_payload(path: str, content: object) -> None:
+def write_payload(path: str, content: object, reduce: Reducer | None = None) -> None:
     """Write an object to a file for `read_payload`.
 
     Parameters
@@ -126,24 +154,24 @@ def write_payload(path: str, content: object) -> None:
         The file, overwritten.
     content : object
         Anything that cloudpickle can pickle.
+    reduce : Reducer, optional
+        Asked first how to pickle an object.
     """
-    buffers: list[memoryview] = []
-
-    def keep_inside(buffer: pickle.PickleBuffer) -> bool:
-        view = buffer.raw()
-        if view.nbytes < MIN_MAPPED:
-            return True
-        buffers.append(view)
-        return False
-
-    inside = cloudpickle_dumps(content, protocol=5, buffer_callback=keep_inside)
-    head = pickle.dumps((inside, [view.nbytes for view in buffers]))
     with open(path, "wb") as file:
-        file.write(len(head).to_bytes(_LENGTH_BYTES, "little"))
-        file.write(head)
-        for view in buffers:
+        file.write(bytes(_LENGTH_BYTES))
+        pickler = _Pickler(file, reduce)
+        pickler.dump(content)
+        table: list[Any] = [file.tell()]
+        for buffer in pickler.buffers:
             file.write(bytes(-file.tell() % _ALIGNMENT))
-            file.write(view)
+            start = file.tell()
+            for piece in buffer.pieces:
+                file.write(piece)
+            table.append((start, file.tell()))
+        end = file.tell()
+        pickle.dump(table, file)
+        file.seek(0)
+        file.write(end.to_bytes(_LENGTH_BYTES, "little"))
 
 
 def read_payload(path: str) -> Any:
@@ -162,12 +190,45 @@ def read_payload(path: str) -> Any:
     """
     with open(path, "rb") as file:
         view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    start = _LENGTH_BYTES
-    end = start + int.from_bytes(view[:start], "little")
-    inside, sizes = pickle.loads(view[start:end])
-    buffers = []
-    for size in sizes:
-        start = end + -end % _ALIGNMENT
-        end = start + size
-        buffers.append(view[start:end])
-    return pickle.loads(inside, buffers=buffers)
+    table = int.from_bytes(view[:_LENGTH_BYTES], "little")
+    end, *places = pickle.loads(view[table:])
+    buffers = [view[start:stop] for start, stop in places]
+    return pickle.loads(view[_LENGTH_BYTES:end], buffers=buffers)
+
+
+class _Pickler(CloudPickler):  # type: ignore[misc]  # base is Any: cloudpickle has no py.typed
+    """Pickles to a file, and collects the large buffers to be written behind.
+
+    Attributes
+    ----------
+    buffers : list of Blocks
+        In the order in which they are to be read.
+    """
+
+    def __init__(self, file: Any, reduce: Reducer | None) -> None:
+        super().__init__(file, protocol=5, buffer_callback=self._is_small)
+        self._reduce = reduce
+        self._tokens: dict[int, tuple[bytearray, Blocks]] = {}
+        self.buffers: list[Blocks] = []
+
+    def reducer_override(self, value: Any) -> Any:
+        """Pickle blocks as a buffer, and what the reducer knows as it says."""
+        if type(value) is Blocks:
+            if value.n_bytes < MIN_MAPPED:
+                return bytes, (b"".join(value.pieces),)
+            token = bytearray()  # a buffer that stands for them
+            self._tokens[id(token)] = token, value
+            return memoryview, (pickle.PickleBuffer(token),)
+        reduced = NotImplemented if self._reduce is None else self._reduce(value)
+        if reduced is NotImplemented:
+            return super().reducer_override(value)
+        return reduced
+
+    def _is_small(self, buffer: pickle.PickleBuffer) -> bool:
+        """Whether a buffer is to be pickled among the rest; else it is collected."""
+        view = buffer.raw()
+        _, blocks = self._tokens.get(id(view.obj), (None, None))
+        if blocks is None and view.nbytes < MIN_MAPPED:
+            return True
+        self.buffers.append(Blocks(view.nbytes, [view]) if blocks is None else blocks)
+        return False

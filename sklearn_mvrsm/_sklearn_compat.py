@@ -52,8 +52,12 @@ except ImportError:  # a joblib that no longer brings a copy of its own
     from loky.backend.utils import kill_process_tree
     from loky.cloudpickle_wrapper import dumps as cloudpickle_dumps
 
+# of joblib's copy of cloudpickle, or of cloudpickle itself since joblib 1.6
+CloudPickler: Any = sys.modules[cloudpickle_dumps.__module__].CloudPickler
+
 __all__ = [
     "BaseSearchCV",
+    "CloudPickler",
     "Interval",
     "MultimetricScorer",
     "StrOptions",
@@ -294,18 +298,9 @@ def one_worker_executor(
 ) -> Executor:
     """Make a loky executor of one process, which starts with the first task.
 
-    Parameters
-    ----------
-    initializer, initargs
-        Called in the process before anything else.
-    env : mapping
-        Environment variables of the process, added to the caller's.
-
-    Returns
-    -------
-    Executor
-        It uses a context of its own: the one registered under the name "loky" is
-        another copy's where a program imports both copies of loky.
+    It calls ``initializer(*initargs)`` there before anything else, and adds ``env`` to
+    the environment. It has a context of its own: the one registered under the name
+    "loky" is another copy's where a program imports both copies of loky.
     """
     executor: Executor = ProcessPoolExecutor(
         max_workers=1,

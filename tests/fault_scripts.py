@@ -38,6 +38,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn_mvrsm import MVRSMSearchCV, Real
 from sklearn_mvrsm._evaluation import Evaluator
 from sklearn_mvrsm._fold import FitJob
+from sklearn_mvrsm._mapped_arrays import reduce_array
 from sklearn_mvrsm._outcomes import Returned
 from sklearn_mvrsm._payload import PayloadFile, read_payload
 from sklearn_mvrsm._process import encode_task
@@ -357,10 +358,12 @@ def mapped(path):
 
 
 def big_data(**seen):
-    """Fits of next to no work on a matrix of 200 MB."""
-    data = np.ones((25_000_000 // 50, 50))
+    """Fits of next to no work on a matrix of 200 MB, a part of a larger one."""
+    import psutil
+
+    data = np.ones((25_000_000 // 50, 51))[:, :-1]
     with (
-        PayloadFile(data) as file,
+        PayloadFile(data, partial(reduce_array, by_path=True)) as file,
         WorkerPool(1, setup=partial(mapped, file.path)) as pool,
     ):
         pool.submit("warm", look_at, file.path)
@@ -372,11 +375,14 @@ def big_data(**seen):
             assert events(pool)[k].outcome == Returned(1.0)
             seconds.append(time.monotonic() - start)
         size = os.path.getsize(file.path)
-        back = len(pickle.dumps(pool._slots[0].worker.ready.result()))
+        worker = pool._slots[0].worker
+        back = len(pickle.dumps(worker.ready.result()))
+        own = psutil.Process(worker._process.pid).memory_full_info().uss
     tell(
         **seen,
         megabytes_in_file=size / 1e6,
         bytes_back_from_setup=back,
+        megabytes_of_the_worker=own / 1e6,
         bytes_a_task=len(encode_task(look_at, (file.path,))),
         fastest_ms=1e3 * statistics.quantiles(seconds, n=4)[0],
         median_ms=1e3 * statistics.median(seconds),

@@ -85,6 +85,7 @@ LAYERS = {
     "evaluation": (
         "_surroundings",
         "_payload",
+        "_mapped_arrays",
         "_fold",
         "_fold_score",
         "_cluster",

@@ -1,13 +1,14 @@
 """What the engine costs, and how busy its slots are."""
 
 import os
+import sys
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_mvrsm import MVRSMOptimizer
-from sklearn_mvrsm.benchmarks import costs, make_problem, slots
+from sklearn_mvrsm.benchmarks import _memory, costs, make_problem, slots
 from sklearn_mvrsm.benchmarks._sleeper import Sleeper
 
 
@@ -127,6 +128,18 @@ def test_workers_map_the_table_and_do_not_hold_it():
         assert own < resident - 70.0
 
 
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="the largest memory is read from /proc"
+)
+def test_no_process_holds_more_than_those_of_randomized_search():
+    pytest.importorskip("psutil")
+    pytest.importorskip("pandas")
+    # the least that a copy of the table would add: 80 MB to less than 300 MB
+    parent, worker = costs.memory_ratios(n_samples=400_000, kind="pandas", cut=True)
+    assert 0.5 < parent < 1.1
+    assert 0.5 < worker < 1.1
+
+
 def test_the_cost_of_threads_is_measured_and_the_environment_left(monkeypatch):
     class Search:
         def __init__(self, times):
@@ -167,9 +180,14 @@ def test_the_costs_are_printed_with_a_line_for_each_case(monkeypatch, capsys):
     monkeypatch.setattr(costs, "threads", lambda booster, n: (1.25, 0.75))
     monkeypatch.setattr(costs, "back_after_kill", lambda n: [0.1])
     monkeypatch.setattr(costs, "memory", lambda n: {"parent": [200.0]})
+    monkeypatch.setattr(_memory, "memory_ratios", lambda n, *_: (n / 1e6, 0.5))
     costs.main([])
     lines = capsys.readouterr().out.splitlines()
     assert lines[3].split()[:4] == ["tiny", "0.500", "1.500", "100.0"]
     assert lines[5].split() == ["LogisticRegression", "1.250", "0.750"]
     assert "100 ms" in lines[6]
-    assert lines[-1].split() == ["parent", "200"]
+    assert lines[-10].split() == ["parent", "200"]
+    assert lines[-8].split() == ["200", "MB,", "numpy", "1.000", "0.500"]
+    assert lines[-1].split()[-2:] == ["2.500", "0.500"]
+    costs.main(["--memory", "--megabytes", "200"])
+    assert capsys.readouterr().out.splitlines() == lines[-9:-4]

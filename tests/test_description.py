@@ -589,6 +589,10 @@ class Model(BaseEstimator):
 
 def metric(model, X, y):
     return own_tools.LIMIT
+
+def late(model, X, y):
+    from own_tools import helper
+    return helper(X)
 """
 TOOLS = """
 LIMIT = 1
@@ -605,12 +609,12 @@ EDITS = {
     "a comment": ("# what for", "# why, and what for", ()),
     "a documentation": ("Documented.", "With documentation.", ()),
     "an annotation": ("factor: int", "factor: float", ()),
-    "what is not used": ("return 1", "return 2", ()),
+    "what is not used": ("return 1", "return 2", ("late",)),
     "a body": ("own_tools.helper(X)", "own_tools.helper(y)", ("Model",)),
     "an attribute": ("int = 2", "int = 3", ("Model",)),
     "another attribute": ("offset = 1", "offset = 3", ("Model",)),
-    "a helper": ("len(X)", "len(X) + 1", ("Model",)),
-    "a constant": ("LIMIT = 1", "LIMIT = 2", ("metric",)),
+    "a helper": ("len(X)", "len(X) + 1", ("Model", "late")),
+    "a constant": ("LIMIT = 1", "LIMIT = 2", ("metric", "late")),
 }
 
 
@@ -622,7 +626,11 @@ def own_values(folder, old="", new=""):
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         module = importlib.import_module("own_model")
-        values = {"Model": module.Model(), "metric": module.metric}
+        values = {
+            "Model": module.Model(),
+            "metric": module.metric,
+            "late": module.late,  # it has not imported anything yet: the file is read
+        }
         found = {name: describe_value(value) for name, value in values.items()}
     for name in ("own_model", "own_tools"):
         del sys.modules[name]

@@ -463,6 +463,7 @@ def test_imports_are_not_charged_to_a_fit(finished):
 def test_data_are_sent_once(finished):
     assert finished.seen["megabytes_in_file"] == pytest.approx(200.0, rel=0.01)
     assert finished.seen["bytes_back_from_setup"] < 500
+    assert finished.seen["megabytes_of_the_worker"] < 200.0
     assert finished.seen["bytes_a_task"] < 10_000
     assert finished.seen["fastest_ms"] < 1.0 + 4.0  # 4.0 for a busy machine
 

@@ -32,7 +32,7 @@ class Sleeper(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # base is 
 
     def fit(self, X: Any, y: Any) -> "Sleeper":
         """Sleep."""
-        seed = [int(1e9 * self.level), int(np.abs(X).sum())]
+        seed = [int(1e9 * self.level), int(np.abs(np.asarray(X)).sum())]
         time.sleep(self.seconds * np.random.default_rng(seed).lognormal(0, self.spread))
         self.classes_ = np.unique(y)
         return self

@@ -5,8 +5,9 @@ in ``RandomizedSearchCV``, in turns and in two processes each, and prints the ra
 CPU and wall time of a fit, and what our search takes longer to begin and to end; then
 what it costs where both slots use all cores, with estimators that use threads, instead
 of sharing the cores; then how long after the deadline of a stuck fit its slot works on
-the next one; then what the processes hold in memory with a table of 200 MB. Needs
-psutil.
+the next one; then what the processes hold in memory with a table of 200 MB, and what
+that and the largest memory of the parent are against ``RandomizedSearchCV``, for tables
+of several sizes and kinds. Needs psutil, and pandas for tables of that.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import RandomizedSearchCV, StratifiedKFold
 
 from sklearn_mvrsm import Categorical, MVRSMSearchCV, Real
+from sklearn_mvrsm.benchmarks._memory import memory, memory_ratios, print_memory_ratios
 from sklearn_mvrsm.benchmarks._optional import require
 from sklearn_mvrsm.benchmarks._sleeper import Sleeper
 
@@ -37,10 +39,10 @@ __all__ = [
     "cases",
     "compare",
     "memory",
+    "memory_ratios",
     "threads",
 ]
 
-MEGABYTE = 1e6
 FEW, MANY = 1, 3
 """How often each fold is fitted: a search's own start and end are in both."""
 
@@ -308,59 +310,6 @@ def _variable(name: str, value: int | None) -> Iterator[None]:
             os.environ[name] = before
 
 
-class Held:
-    """Scores a fit by what its process holds."""
-
-    def __call__(self, estimator: Any, X: Any, y: Any) -> dict[str, float]:
-        """Return the process's number, and megabytes: resident, and its own."""
-        process = require("psutil", "psutil").Process()
-        held = process.memory_full_info()
-        sizes = {"resident": held.rss / MEGABYTE, "own": held.uss / MEGABYTE}
-        return {"pid": float(process.pid), **sizes}
-
-
-def memory(n_samples: int = 1_000_000) -> dict[str, list[float]]:
-    """Return megabytes held while fits read a table of 25 columns.
-
-    Parameters
-    ----------
-    n_samples : int
-        Rows; a million are 200 MB.
-
-    Returns
-    -------
-    dict of str to list of float
-        The resident set of the parent and of each worker, and what is a worker's alone.
-    """
-    X, y = Case("", None, [], n_samples).data()
-    # whoever reads all of the table copies it; then small fits see what has stayed
-    tiny = np.arange(2)
-    large, small = (np.arange(n_samples), tiny), (tiny, tiny)
-    search = MVRSMSearchCV(
-        Sleeper(0.5),
-        {"level": [0.0]},
-        n_iter=1,
-        cv=[large] * 4 + [small] * 4,
-        scoring=Held(),
-        n_jobs=2,
-        refit=False,
-    ).fit(X, y)
-    results = search.cv_results_
-    last = {  # by process, of the small ones
-        results[f"split{k}_test_pid"][0]: [
-            float(results[f"split{k}_test_{name}"][0]) for name in ("resident", "own")
-        ]
-        for k in range(4, 8)
-    }
-    parent = require("psutil", "psutil").Process().memory_info().rss / MEGABYTE
-    resident, own = zip(*last.values(), strict=True)
-    return {
-        "parent, resident": [parent],
-        "workers, resident": list(resident),
-        "workers, their own": list(own),
-    }
-
-
 def _line(case: Case, costs: dict[tuple[str, int], Cost]) -> str:
     """Return the line of a table that tells of a comparison."""
     mine, other = (costs[who, MANY].less(costs[who, FEW]) for who in ("ours", "theirs"))
@@ -379,7 +328,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     program.add_argument("--candidates", type=int, default=50)
     program.add_argument("--rounds", type=int, default=5)
     program.add_argument("--samples", type=int, default=1_000_000, help="of memory")
+    program.add_argument("--megabytes", type=int, nargs="*", default=[200, 500])
+    program.add_argument("--memory", action="store_true", help="its ratios alone")
     options = program.parse_args(arguments)
+    if options.memory:
+        print_memory_ratios(options.megabytes)
+        return
     print("A fit in our search, against one in RandomizedSearchCV; and what our search")
     print("takes longer to begin and to end, in seconds")
     print(
@@ -396,6 +350,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("Memory, MB, with a table of", options.samples, "x 25")
     for label, sizes in memory(options.samples).items():
         print(f"{label:36}" + "".join(f"{size:8.0f}" for size in sizes))
+    print_memory_ratios(options.megabytes)
 
 
 if __name__ == "__main__":
