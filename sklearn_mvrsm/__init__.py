@@ -2,12 +2,16 @@
 
 from typing import TYPE_CHECKING
 
-from sklearn_mvrsm._constraints import InfeasibleSpaceError
-from sklearn_mvrsm._minimize import minimize
-from sklearn_mvrsm._optimizer import MVRSMOptimizer, SpaceExhaustedError
-from sklearn_mvrsm._parameters import Categorical, Integer, Ordinal, Real
+from sklearn_mvrsm._optimizer import MVRSMOptimizer, SpaceExhaustedError, minimize
 from sklearn_mvrsm._search import MVRSMSearchCV
-from sklearn_mvrsm._space import SearchSpace
+from sklearn_mvrsm._space import (
+    Categorical,
+    InfeasibleSpaceError,
+    Integer,
+    Ordinal,
+    Real,
+    SearchSpace,
+)
 
 __all__ = [
     "Categorical",

@@ -8,15 +8,18 @@ takes one point of shape ``(d,)`` or a stack of points of shape ``(n, d)``.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Domain"]
+__all__ = ["BoolArray", "Domain", "FloatArray", "IntArray", "Region", "redraw"]
 
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.intp]
 
 _EXACT = 2**53  # beyond this, neighbouring integers share one float64
 
@@ -223,3 +226,56 @@ def _frozen(values: npt.ArrayLike) -> FloatArray:
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)
     return array
+
+
+@dataclass(frozen=True)
+class Region:
+    """The part of a box that holds configurations.
+
+    Parameters
+    ----------
+    domain : Domain
+        The box.
+    canonical : callable
+        Maps points to the one representative of their configuration.
+    active : callable
+        Tells which coordinates of points exist.
+    feasible : callable
+        Tells whether one point is allowed.
+    """
+
+    domain: Domain
+    canonical: Callable[[FloatArray], FloatArray]
+    active: Callable[[FloatArray], BoolArray]
+    feasible: Callable[[FloatArray], bool]
+
+
+def redraw(
+    region: Region, points: FloatArray, active: BoolArray, rng: np.random.Generator
+) -> FloatArray:
+    """Give uniform values to the coordinates that have come into existence.
+
+    Parameters
+    ----------
+    region : Region
+    points : ndarray of shape (n, d)
+    active : ndarray of bool of shape (n, d) or (d,)
+        What existed before the points were changed.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+        Canonical points.
+    """
+    points = region.canonical(points)
+    known = active
+    for _ in range(region.domain.d):  # a new parent can bring new children
+        exists = region.active(points)
+        fresh = exists & ~known
+        if not fresh.any():
+            break
+        uniform = region.domain.sample(rng, len(points))
+        points = region.canonical(np.where(fresh, uniform, points))
+        known = known | exists
+    return points

@@ -5,11 +5,11 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from sklearn_mvrsm._domain import FloatArray
 
 __all__ = ["History", "penalised"]
 
-FloatArray = npt.NDArray[np.float64]
 
 OUTLIER = 30.0  # times the height of the worst tenth above the best: diverged
 CEILING = 10.0  # times that height, to which what is above is lowered then

@@ -36,13 +36,13 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedKFold
 
 from sklearn_mvrsm import MVRSMSearchCV, Real
-from sklearn_mvrsm._evaluation import Evaluator
-from sklearn_mvrsm._fold import FitJob
-from sklearn_mvrsm._mapped_arrays import reduce_array
-from sklearn_mvrsm._outcomes import Returned
-from sklearn_mvrsm._payload import PayloadFile, read_payload
-from sklearn_mvrsm._process import encode_task
-from sklearn_mvrsm._workers import WorkerPool
+from sklearn_mvrsm._evaluation.evaluator import Evaluator
+from sklearn_mvrsm._evaluation.fold_fit import FitJob
+from sklearn_mvrsm._evaluation.mapped_arrays import reduce_array
+from sklearn_mvrsm._execution.child import encode_task
+from sklearn_mvrsm._execution.outcomes import Returned
+from sklearn_mvrsm._execution.payload import PayloadFile, read_payload
+from sklearn_mvrsm._execution.worker_pool import WorkerPool
 
 X, Y = load_iris(return_X_y=True)
 PATIENCE = 300.0

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from joblib.parallel import ParallelBackendBase, SequentialBackend
 
-from sklearn_mvrsm._cluster import Lost
-from sklearn_mvrsm._outcomes import Returned
-from sklearn_mvrsm._outpost import HostReply, _call_with_path, run_on_host
-from sklearn_mvrsm._process import encode_task, run_encoded
+from sklearn_mvrsm._cluster.backends import Lost
+from sklearn_mvrsm._cluster.host import HostReply, _call_with_path, run_on_host
+from sklearn_mvrsm._execution.child import encode_task, run_encoded
+from sklearn_mvrsm._execution.outcomes import Returned
 
 
 def copies_of_data(folder, pids):

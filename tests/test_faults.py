@@ -249,7 +249,7 @@ def watches_of(pid):
     found = []
     for child in psutil.Process(pid).children():
         with contextlib.suppress(psutil.NoSuchProcess):  # one that was killed
-            found += [child] * ("_reaper.py" in " ".join(child.cmdline()))
+            found += [child] * ("reaper.py" in " ".join(child.cmdline()))
     return found
 
 

@@ -23,6 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV
 
+from sklearn_mvrsm import _joblib_compat as joblib_compat
 from sklearn_mvrsm import _sklearn_compat as compat
 
 HAS_CALLBACKS = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
@@ -34,9 +35,10 @@ def grid(**options):
     return GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2, **options)
 
 
-def test_every_name_is_there():
-    for name in compat.__all__:
-        assert hasattr(compat, name), name
+@pytest.mark.parametrize("module", [compat, joblib_compat])
+def test_every_name_is_there(module):
+    for name in module.__all__:
+        assert hasattr(module, name), name
 
 
 @pytest.mark.parametrize(
@@ -170,8 +172,8 @@ def test_arguments_of_other_releases_are_left_out():
 
 def test_recycling_of_workers_can_be_forbidden(monkeypatch):
     monkeypatch.setattr(loky.process_executor, "_USE_PSUTIL", True)
-    assert compat.process_executor is loky.process_executor
-    compat.forbid_recycling()
+    assert joblib_compat.process_executor is loky.process_executor
+    joblib_compat.forbid_recycling()
     assert loky.process_executor._USE_PSUTIL is False
 
 
@@ -192,12 +194,14 @@ def test_a_backend_is_handed_calls_as_by_a_parallel(kind):
             nested = backend.get_nested_backend()
             found, errors = [], []
             for call in ((max, (1, 2), {}), (min, ((),), {"default": 3})):
-                compat.submit_to_backend(
+                joblib_compat.submit_to_backend(
                     backend, nested, call, found.append, errors.append
                 )
             bad = (divmod, (1, 0), {})
-            compat.submit_to_backend(backend, nested, bad, found.append, errors.append)
-    assert [type(batch) for batch in backend.calls] == [compat.BatchedCalls] * 5
+            joblib_compat.submit_to_backend(
+                backend, nested, bad, found.append, errors.append
+            )
+    assert [type(batch) for batch in backend.calls] == [joblib_compat.BatchedCalls] * 5
     assert found == [2, 3]
     assert [type(error) for error in errors] == [ZeroDivisionError]
 
@@ -208,7 +212,7 @@ def test_what_a_backend_cannot_retrieve_is_an_error():
     found, errors = [], []
     call = (max, (1, 2), {})
     nested = backend.get_nested_backend()
-    compat.submit_to_backend(backend, nested, call, found.append, errors.append)
+    joblib_compat.submit_to_backend(backend, nested, call, found.append, errors.append)
     assert found == []
     assert [type(error) for error in errors] == [ValueError]
 
@@ -232,7 +236,9 @@ def test_a_backend_may_give_results_as_they_are():
     nested = backend.get_nested_backend()
     found, errors = [], []
     for call in ((max, (1, 2), {}), (divmod, (1, 0), {})):
-        compat.submit_to_backend(backend, nested, call, found.append, errors.append)
+        joblib_compat.submit_to_backend(
+            backend, nested, call, found.append, errors.append
+        )
     assert found == [2]
     assert [type(error) for error in errors] == [ZeroDivisionError]
 
@@ -240,18 +246,22 @@ def test_a_backend_may_give_results_as_they_are():
 def test_backends_of_one_machine_are_told_from_others():
     for name in ("loky", "threading", "multiprocessing", "sequential"):
         with parallel_config(name):
-            assert compat.is_local_backend(joblib_parallel.get_active_backend()[0])
-    assert compat.is_local_backend(joblib_parallel.get_active_backend()[0])
-    assert not compat.is_local_backend(NoMachine())
+            assert joblib_compat.is_local_backend(
+                joblib_parallel.get_active_backend()[0]
+            )
+    assert joblib_compat.is_local_backend(joblib_parallel.get_active_backend()[0])
+    assert not joblib_compat.is_local_backend(NoMachine())
 
 
 def test_threads_take_turns_at_being_allowed_children(monkeypatch):
     config = {"daemon": True}
     process = SimpleNamespace(_config=config)
-    monkeypatch.setattr(compat.multiprocessing, "current_process", lambda: process)
+    monkeypatch.setattr(
+        joblib_compat.multiprocessing, "current_process", lambda: process
+    )
 
     def is_forbidden_after(seconds):
-        with compat.children_allowed():
+        with joblib_compat.children_allowed():
             time.sleep(seconds)
             return "daemon" in config
 

@@ -1,0 +1,213 @@
+"""What a search depends on, as plain data that are the same in every session.
+
+Each part has a name, by which a difference from another search can be told.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sklearn_mvrsm._description import describe_value, digest
+from sklearn_mvrsm._evaluation import FitJob
+from sklearn_mvrsm._optimizer import MVRSMOptimizer, enqueue_first
+from sklearn_mvrsm._sklearn_compat import is_passthrough, named_scorers, num_samples
+from sklearn_mvrsm._space import UNSET, SearchSpace
+
+__all__ = [
+    "describe",
+    "describe_estimator",
+    "describe_scorer",
+    "digest_content",
+    "digest_folds",
+    "fingerprint",
+]
+
+
+Record = dict[str, Any]
+Unread = MutableMapping[str, set[str]]
+
+# Arguments that decide what is proposed or what becomes of a fit, besides
+# initial_points. Free to change are n_iter, n_jobs, a random_state that becomes None,
+# error_score (failures are kept as such), and all that only shows, ends or follows the
+# search.
+_DECISIVE = (
+    "method",
+    "n_pending",
+    "n_initial_points",
+    "include_default",
+    "return_train_score",
+    "fit_timeout",
+    "fit_memory_limit",
+    "racing",
+)
+
+
+def fingerprint(
+    arguments: Any, space: SearchSpace, job: FitJob, unread: Unread
+) -> Record:
+    """Describe all that decides about the results of a search.
+
+    Parameters
+    ----------
+    arguments : object
+        Those of the search, checked; numbers are Python's.
+    space : SearchSpace
+        What is searched.
+    job : FitJob
+        What is to be fitted.
+    unread : mapping of str to set of str
+        Where something cannot be told from others of its type, the type is added
+        under the name of the part.
+
+    Returns
+    -------
+    dict
+        JSON's types, equal for equal searches in any session.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the data cannot be read, or an initial point is not in the space.
+    """
+    metadata = {"fit parameters": job.fit_params, "score parameters": job.score_params}
+    return {
+        "space": _describe_space(space, unread),
+        "data": {
+            "X": digest_content(job.X),
+            "y": digest_content(job.y),
+            **{
+                name: _describe_each(name, params, unread, cloned=False, labels=False)
+                for name, params in metadata.items()
+            },
+        },
+        "folds": {
+            "number": len(job.splits),
+            "samples": digest_folds(job.splits, num_samples(job.X)),
+        },
+        "scoring": {
+            "metrics": describe_scorer(job.scorer, unread),
+            "guided by": _guide(arguments.refit, job.scorer),
+        },
+        "estimator": describe_estimator(job.estimator, unread),
+        "arguments": {
+            **{name: describe(getattr(arguments, name)) for name in _DECISIVE},
+            "initial_points": _codes(space, arguments.initial_points or ()),
+        },
+    }
+
+
+def describe(value: object, unread: set[str] | None = None, **options: bool) -> Any:
+    """Describe a value as `describe_value` does; what is told by one text, by that."""
+    description = describe_value(value, unread, **options)
+    match description:
+        case [str(), str(text)]:
+            return text
+    return description
+
+
+def describe_estimator(estimator: Any, unread: Unread | None = None) -> Record:
+    """Describe an estimator by its type and each of its parameters, nested ones too."""
+    found: Unread = {} if unread is None else unread
+    own = describe_value(estimator, found.setdefault("estimator", set()), deep=False)
+    params = estimator.get_params(deep=True)
+    # The parameters of nested estimators follow by their names.
+    described = _describe_each("estimator, parameters", params, found, deep=False)
+    return {**own, "parameters": described}
+
+
+def describe_scorer(scorer: Any, unread: Unread | None = None) -> Record:
+    """Describe each metric by its name; "score" is the name of a single one."""
+    named = named_scorers(scorer) or {"score": scorer}
+    plain = {
+        name: "score of the estimator" if is_passthrough(metric) else metric
+        for name, metric in named.items()
+    }
+    found: Unread = {} if unread is None else unread
+    return _describe_each("scoring, metrics", plain, found, cloned=False)
+
+
+def _describe_each(
+    name: str, values: Mapping[str, Any], unread: Unread, **options: bool
+) -> Record:
+    return {
+        each: describe(value, unread.setdefault(f"{name}, {each}", set()), **options)
+        for each, value in sorted(values.items())
+    }
+
+
+def _guide(refit: Any, scorer: Any) -> str:
+    """Return the metric that guides a search, as far as it is known."""
+    named = named_scorers(scorer) or {"the first": scorer}
+    return refit if isinstance(refit, str) else next(iter(named))
+
+
+def _describe_space(space: SearchSpace, unread: Unread) -> Record:
+    """Turn the fingerprint of a space so that differences can be told by name."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    fingerprint: Record = space.fingerprint(found)
+    unread.update({f"space, {name}": types for name, types in found.items()})
+    described: Record = {}
+    for place, coordinate in enumerate(fingerprint.pop("coordinates")):
+        parameter = space.parameters[place].parameter
+        if parameter.default is not UNSET:
+            coordinate["default"] = parameter.to_code(parameter.default)
+        name = coordinate.pop("name")
+        name = "choice of alternatives" if name is None else repr(name)
+        while name in described:
+            name += " of a later alternative"
+        described[name] = {"place": place, **coordinate}
+    return described | fingerprint
+
+
+def _codes(space: SearchSpace, points: Sequence[Mapping[str, Any]]) -> list[Record]:
+    """Return initial points, which are checked, as what they name in the space."""
+    enqueue_first(MVRSMOptimizer(space, n_initial_points=0), points, len(points))
+    return [space.to_codes(point) for point in points]
+
+
+def digest_folds(splits: Sequence[tuple[Any, Any]], n_samples: int) -> str:
+    """Return a digest of which samples each fold trains and tests on, in which order.
+
+    Parameters
+    ----------
+    splits : sequence of (train, test)
+        Indices, masks or slices.
+    n_samples : int
+        Number of samples.
+    """
+    everyone = np.arange(n_samples)
+    return digest_content([[everyone[part] for part in split] for split in splits])
+
+
+def digest_content(data: Any) -> str:
+    """Return a digest of data: equal for equal content, wherever it lies in memory.
+
+    The index of pandas is not content.
+
+    Parameters
+    ----------
+    data : object
+        Arrays, data frames and series of pandas and polars, sparse matrices, and
+        containers of them are read; other objects by their state.
+
+    Returns
+    -------
+    str
+        Hexadecimal.
+
+    Raises
+    ------
+    TypeError
+        If the data cannot be read in a way that is the same in every session.
+    """
+    unread: set[str] = set()
+    description = describe_value(data, unread, cloned=False, labels=False)
+    if unread:
+        raise TypeError(
+            "'checkpoint' needs data whose content can be read, got "
+            f"{', '.join(sorted(unread))}"
+        )
+    return digest(json.dumps(description, sort_keys=True).encode())

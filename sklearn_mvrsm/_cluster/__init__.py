@@ -1,0 +1,6 @@
+"""The same on other machines: dask, ray, and other backends of joblib."""
+
+from sklearn_mvrsm._cluster.backends import active_cluster
+from sklearn_mvrsm._cluster.remote_pool import RemotePool
+
+__all__ = ["RemotePool", "active_cluster"]

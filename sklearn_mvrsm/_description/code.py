@@ -1,0 +1,280 @@
+"""What functions and classes do: the name for libraries, the code for all others.
+
+What is installed is known by its name. A function of the user's own is known by its
+instructions, without the names of files and the numbers of lines, and by all that it
+reads: defaults, closure, and the globals that it names. A class is known by its bases
+and by the functions among its members, and by the other assignments in its source:
+their values may change while a program runs.
+"""
+
+import ast
+import dis
+import functools
+import inspect
+import itertools
+import sys
+import sysconfig
+import textwrap
+from collections.abc import Collection, Iterator, Mapping
+from importlib.machinery import PathFinder
+from pathlib import Path
+from types import (
+    CellType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    ModuleType,
+)
+from typing import Any
+
+__all__ = [
+    "OWN_PACKAGE",
+    "class_parts",
+    "code_parts",
+    "find",
+    "function_parts",
+    "is_installed",
+    "is_library",
+    "name_of",
+]
+
+
+Parts = dict[str, Any]
+
+_INSTALLED = {"site-packages", "dist-packages"}
+_STDLIB = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
+OWN_PACKAGE = __name__.partition(".")[0]
+_CONSTANTS = frozenset(dis.hasconst)
+_NAMES = frozenset(dis.hasname)
+_SILENT = frozenset({"CACHE", "EXTENDED_ARG", "NOP", "RESUME"})
+_HAS_DOCSTRING = 0x4000000  # flag of code, since Python 3.13
+# Names that the body of a class sets, and that say nothing of what it does.
+_ABOUT = frozenset({"__doc__", "__firstlineno__", "__static_attributes__"})
+
+
+def name_of(value: Any) -> str:
+    """Return the module and the qualified name of a function or class."""
+    module = value.__module__ if isinstance(value.__module__, str) else "unknown"
+    return f"{module}.{value.__qualname__}"
+
+
+def is_library(value: Any) -> bool:
+    """Return whether the name of a function or class says all about it.
+
+    It does if an installed package or the standard library has it under this name, and
+    if it is a class of theirs without any function.
+    """
+    module, name = value.__module__, value.__qualname__
+    scope = getattr(value, "__globals__", {}).get("__name__", module)
+    if not (is_installed(module) and is_installed(scope)):
+        return False  # functools.wraps copies the name of a module
+    if find(module, name) is value:
+        return True
+    members = vars(value).values() if isinstance(value, type) else (value,)
+    return not any(isinstance(member, FunctionType) for member in members)
+
+
+def find(module: str, name: str) -> Any:
+    """Return what a module that was imported has under a name, None if nothing."""
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def is_installed(module: object) -> bool:
+    """Return whether a module, by its name, is of an installed package."""
+    if not isinstance(module, str) or module == "__main__":
+        return False
+    top = module.partition(".")[0]
+    if top == OWN_PACKAGE:
+        return True
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None:
+        return top in sys.stdlib_module_names
+    return _is_installed_file(file)
+
+
+@functools.cache
+def _is_installed_file(file: str) -> bool:
+    parents = Path(file).parents
+    is_standard = any(Path(folder) in parents for folder in _STDLIB)
+    return is_standard or not _INSTALLED.isdisjoint(each.name for each in parents)
+
+
+def code_parts(code: CodeType) -> list[Any]:
+    """Return the instructions of code as one text, its constants and its signature."""
+    steps: list[str] = []
+    constants: list[Any] = []
+    for step in _instructions(code):
+        argument: object = step.arg
+        if step.opcode in _CONSTANTS:
+            constants.append(step.argval)
+            argument = "constant"
+        elif step.opcode in _NAMES:
+            argument = step.argval
+        steps.append(f"{step.opname} {argument}")
+    n_arguments = code.co_argcount + code.co_kwonlyargcount
+    return [
+        "\n".join(steps),
+        constants,
+        (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount),
+        code.co_varnames[:n_arguments],
+        code.co_flags & ~_HAS_DOCSTRING,
+        code.co_exceptiontable,
+    ]
+
+
+def _instructions(code: CodeType) -> Iterator[dis.Instruction]:
+    steps = [each for each in dis.get_instructions(code) if each.opname not in _SILENT]
+    for step, after in itertools.zip_longest(steps, steps[1:]):
+        about = after is not None and after.opname == "STORE_NAME"
+        if not (about and after.argval in _ABOUT):
+            yield step
+
+
+def function_parts(function: FunctionType) -> Parts:
+    """Return all by which a function is known; what is empty is left out."""
+    read, stored, named, imported = _names(function.__code__)
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    scope = function.__globals__
+    parts: Parts = {
+        "code": function.__code__,
+        "defaults": function.__defaults__,
+        "keyword defaults": function.__kwdefaults__,
+        "attributes": {k: v for k, v in vars(function).items() if k != "__wrapped__"},
+        "closure": {
+            name: _contents(cell) for name, cell in cells if name not in stored
+        },
+    }
+    if not is_installed(scope.get("__name__")):
+        parts["globals"] = _reached(scope, read - stored, named)
+        parts["imports"] = _sources(imported, scope.get("__package__"))
+    return {name: part for name, part in parts.items() if part}
+
+
+def _contents(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # it is empty, as before an assignment
+        return None
+
+
+def _names(code: CodeType) -> tuple[set[str], set[str], set[str], set[str]]:
+    """Return the names of code: globals read, variables set, all, modules imported."""
+    names: tuple[set[str], set[str], set[str], set[str]] = set(), set(), set(), set()
+    read, stored, named, imported = names
+    module = ""
+    for step in dis.get_instructions(code):
+        if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            stored.add(step.argval)
+        elif step.opname in ("STORE_DEREF", "DELETE_DEREF"):
+            stored |= {step.argval} & set(code.co_freevars)
+        elif step.opcode in _NAMES:
+            named.add(step.argval)
+            if step.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT")):
+                read.add(step.argval)
+            elif step.opname == "IMPORT_NAME":
+                module = step.argval
+                imported.add(module)
+            elif step.opname == "IMPORT_FROM":  # perhaps a module
+                imported.add(f"{module}.{step.argval}".lstrip("."))
+        elif isinstance(step.argval, CodeType):
+            for mine, inner in zip(names, _names(step.argval), strict=True):
+                mine |= inner
+    return names
+
+
+def _sources(modules: Collection[str], package: str | None) -> Parts:
+    """Return the sources of modules that are not installed.
+
+    They need not have been imported yet, and are not imported.
+    """
+    found: Parts = {}
+    for name in sorted(modules):
+        for full in (name, f"{package}.{name}".rstrip(".")):  # relative, perhaps
+            file = _file_of(full)
+            if file is not None and not _is_installed_file(file):
+                found[full] = Path(file).read_bytes()
+    return found
+
+
+def _file_of(module: str) -> str | None:
+    """Return the file of a module, found without importing anything."""
+    folders = None
+    spec = None
+    for end in itertools.accumulate(module.split("."), "{}.{}".format):
+        try:
+            spec = PathFinder.find_spec(end, folders)
+        except Exception:  # of a finder that was added to the path
+            return None
+        if spec is None:
+            return None
+        folders = spec.submodule_search_locations
+    return spec.origin if spec is not None and spec.has_location else None
+
+
+def _reached(
+    scope: Mapping[str, Any],
+    names: Collection[str],
+    attributes: set[str],
+    above: tuple[ModuleType, ...] = (),
+) -> Parts:
+    """Return globals by name; of modules that are not installed, what may be read."""
+    found: Parts = {}
+    for name in sorted(set(names) & scope.keys()):
+        value = scope[name]
+        if not isinstance(value, ModuleType) or is_installed(value.__name__):
+            found[name] = value
+        elif value not in above:
+            inner = _reached(vars(value), attributes, attributes, (*above, value))
+            found[name] = {"module": value.__name__, **inner}
+    return found
+
+
+def class_parts(cls: type) -> Parts:
+    """Return all by which a class is known."""
+    members = {name: _unwrapped(each) for name, each in vars(cls).items()}
+    return {
+        "bases": cls.__bases__,
+        "metaclass": type(cls),
+        "members": {
+            name: member
+            for name, member in members.items()
+            if _acts(member) and not name.startswith("__annotate")
+        },
+        "assignments": _assignments(cls),
+    }
+
+
+def _unwrapped(member: Any) -> Any:
+    if isinstance(member, staticmethod | classmethod):
+        return type(member), member.__func__
+    if isinstance(member, property):
+        return property, member.fget, member.fset, member.fdel
+    if isinstance(member, functools.cached_property):
+        return functools.cached_property, member.func
+    return member
+
+
+def _acts(member: Any) -> bool:
+    """Return whether a member of a class is code, not data."""
+    if isinstance(member, GetSetDescriptorType | MemberDescriptorType):
+        return False
+    unwrapped = isinstance(member, tuple) and callable(member[0] if member else None)
+    return unwrapped or callable(member) or hasattr(type(member), "__get__")
+
+
+def _assignments(cls: type) -> list[str]:
+    """Return what the source of a class assigns; nothing where there is no source."""
+    try:
+        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
+    except Exception:  # inspect raises this and that for what has no source
+        return []
+    body = tree.body if isinstance(tree, ast.ClassDef) else []
+    return [ast.unparse(each) for each in body if isinstance(each, ast.Assign)] + [
+        f"{ast.unparse(each.target)} = {ast.unparse(each.value)}"
+        for each in body
+        if isinstance(each, ast.AnnAssign) and each.value is not None
+    ]

@@ -1,0 +1,26 @@
+"""The evaluation of candidates: one fit and one score a fold."""
+
+from sklearn_mvrsm._evaluation.evaluator import Evaluator
+from sklearn_mvrsm._evaluation.fold_fit import FitJob
+from sklearn_mvrsm._evaluation.folds import FrozenFolds, draw
+from sklearn_mvrsm._evaluation.scores import (
+    ENDING_STATUSES,
+    Candidate,
+    FoldScore,
+    ScoredFold,
+    from_record,
+    to_record,
+)
+
+__all__ = [
+    "ENDING_STATUSES",
+    "Candidate",
+    "Evaluator",
+    "FitJob",
+    "FoldScore",
+    "FrozenFolds",
+    "ScoredFold",
+    "draw",
+    "from_record",
+    "to_record",
+]

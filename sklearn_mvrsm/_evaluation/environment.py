@@ -1,0 +1,76 @@
+"""What a fit finds around it: settings, warning filters, and its share of the cores."""
+
+import contextlib
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Self
+
+from sklearn import config_context, get_config
+from sklearn.base import BaseEstimator
+
+_BOUND_BY_OPENMP = ("xgboost",)
+"""Libraries that take no more threads than OpenMP has, whatever their ``n_jobs``."""
+
+
+def threads_asked_for(estimator: Any) -> int:
+    """Return how many threads OpenMP must have for an estimator to do as it is told.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It, or a part of it, may be of XGBoost.
+
+    Returns
+    -------
+    int
+        The largest ``n_jobs`` of those, 1 if none is a positive number: -1 is as many
+        as there are for it. What others are told needs no thread of OpenMP.
+    """
+    parts = [estimator, *estimator.get_params(deep=True).values()]
+    told = [
+        part.get_params(deep=False).get("n_jobs")
+        for part in parts
+        if type(part).__module__.split(".")[0] in _BOUND_BY_OPENMP
+        and isinstance(part, BaseEstimator)
+    ]
+    return max([1, *(int(n_jobs) for n_jobs in told if isinstance(n_jobs, Integral))])
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a fit in another process must find there too.
+
+    Attributes
+    ----------
+    config : mapping
+        The settings of scikit-learn.
+    filters : sequence of tuple
+        Those of the warnings.
+    """
+
+    config: Mapping[str, Any]
+    filters: Sequence[tuple[Any, ...]]
+
+    @classmethod
+    def of_this_thread(cls) -> Self:
+        """Look them up."""
+        current = getattr(warnings, "_get_filters", lambda: warnings.filters)()
+        return cls(get_config(), list(current))
+
+    @contextlib.contextmanager
+    def restored(self) -> Iterator[None]:
+        """Put them in force for the block."""
+        with config_context(**self.config), warnings.catch_warnings():
+            warnings.resetwarnings()
+            for action, message, category, module, line in self.filters:
+                warnings.filterwarnings(
+                    action,
+                    getattr(message, "pattern", message) or "",
+                    category,
+                    getattr(module, "pattern", module) or "",
+                    line,
+                    append=True,
+                )
+            yield

@@ -1,0 +1,381 @@
+"""Candidates evaluated on folds: every fit becomes a row.
+
+A fit in a process of its own may crash or hang; one in the process of the search must
+not.
+
+A record does not depend on how many fits run at a time, or on which ends first: the
+folds of a candidate are decided in their order. After the first one that times out,
+crashes or runs out of memory, the later ones are skipped, even if they had run.
+
+Under a joblib backend that reaches other machines (dask's, ray's), fits run there.
+"""
+
+import contextlib
+import functools
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, Self
+
+import joblib
+from sklearn.base import clone
+
+from sklearn_mvrsm._cluster import RemotePool, active_cluster
+from sklearn_mvrsm._evaluation.environment import Surroundings, threads_asked_for
+from sklearn_mvrsm._evaluation.fold_fit import FitJob, FitReport, MisuseError, run_fold
+from sklearn_mvrsm._evaluation.mapped_arrays import reduce_array
+from sklearn_mvrsm._evaluation.scores import ENDING_STATUSES, FoldScore, fold_score
+from sklearn_mvrsm._execution import (
+    Event,
+    InlinePool,
+    PayloadFile,
+    Pool,
+    WorkerPool,
+    describe,
+    read_payload,
+    remove_leftovers,
+)
+from sklearn_mvrsm._joblib_compat import thread_limits
+
+
+class Memory(Protocol):
+    """Knows folds that were finished before, and keeps new ones."""
+
+    def recall(
+        self, candidate: int, params: Mapping[str, Any]
+    ) -> Mapping[int, FoldScore]:
+        """Give the folds of a candidate that need not be fitted, by number."""
+
+    def record(self, fold: FoldScore) -> None:
+        """Keep a fold that has just been finished."""
+
+
+class Evaluator:
+    """Evaluates candidates on folds, several at a time. Use it in a ``with`` block.
+
+    Fits run in the caller's process if ``n_jobs`` is one and nothing may end them, else
+    in processes of their own, which read the job from a file that is written once; on
+    a cluster, if one is in force and ``n_jobs`` is not one.
+
+    Parameters
+    ----------
+    job : FitJob
+        What is to be fitted.
+    n_jobs : int or None
+        Fits at a time, as joblib reads it.
+    timeout : float or None
+        Seconds for one fit with its scoring.
+    memory_limit : int or None
+        Bytes for one fit.
+    killable : bool
+        Whether fits must run where `close` can end them, even without limits.
+    memory : Memory or None
+        What it recalls is not fitted.
+
+    Attributes
+    ----------
+    n_slots : int
+        Fits at a time.
+    """
+
+    def __init__(
+        self,
+        job: FitJob,
+        *,
+        n_jobs: int | None = None,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+        killable: bool = False,
+        memory: Memory | None = None,
+    ) -> None:
+        self._cluster = active_cluster(n_jobs)
+        self.n_slots: int = (
+            joblib.effective_n_jobs(n_jobs)
+            if self._cluster is None
+            else self._cluster.n_slots
+        )
+        self._job = job
+        self._timeout = timeout
+        self._memory_limit = memory_limit
+        self._memory = memory
+        no_limits = timeout is memory_limit is None and not killable
+        self._in_caller = self._cluster is None and self.n_slots == 1 and no_limits
+        self._tasks: dict[tuple[int, int], Any] = {}  # those that cannot travel
+        self._records: dict[int, _Record] = {}
+        self._decided: deque[FoldScore] = deque()
+        self._resources = contextlib.ExitStack()
+        self._pool: Pool
+        self._run: Callable[..., FitReport]
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as stack:
+            if self._in_caller:
+                remove_leftovers()
+                self._pool = stack.enter_context(InlinePool())
+                self._run = functools.partial(run_fold, self._job)
+            else:
+                content = (self._job, Surroundings.of_this_thread())
+                reduce = functools.partial(reduce_array, by_path=self._cluster is None)
+                path = stack.enter_context(PayloadFile(content, reduce)).path
+                self._pool = self._new_pool(path)
+                stack.enter_context(self._pool)
+                self._run = (
+                    functools.partial(_run_mapped_fold, path)
+                    if self._cluster is None
+                    else _run_mapped_fold  # the path is another one there
+                )
+            self._resources = stack.pop_all()
+        return self
+
+    def _new_pool(self, path: str) -> Pool:
+        asked_for = threads_asked_for(self._job.estimator)
+        if self._cluster is not None:
+            return RemotePool(
+                self._cluster,
+                path,
+                setup=_open_job,
+                memory_limit=self._memory_limit,
+                n_threads=asked_for,
+            )
+        return WorkerPool(
+            self.n_slots,
+            setup=functools.partial(_open_job, path),
+            env=thread_limits(self.n_slots, asked_for),
+            memory_limit=self._memory_limit,
+        )
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    @property
+    def first_start(self) -> float | None:
+        """When the first fit started, by ``time.monotonic``; None before that.
+
+        On a cluster that is known once a fit has ended.
+        """
+        return self._pool.first_start
+
+    def submit(
+        self,
+        candidate: int,
+        params: Mapping[str, Any],
+        folds: Sequence[int],
+        tasks: Sequence[Any] | None = None,
+    ) -> None:
+        """Have a candidate evaluated; earlier candidates and folds go first.
+
+        Parameters
+        ----------
+        candidate : int
+            Its number.
+        params : mapping
+            Its parameters.
+        folds : sequence of int
+            Which of the job's splits, in the order in which they are to be decided.
+        tasks : sequence, optional
+            Callback contexts of scikit-learn 1.9, one a fold.
+        """
+        record = _Record(candidate, tuple(folds))
+        self._records[candidate] = record
+        known: Mapping[int, FoldScore] = {}
+        if self._memory is not None:
+            known = self._memory.recall(candidate, params)
+        for fold in known.keys() & set(folds):
+            self._arrive(record, known[fold])
+        for fold, task in zip(folds, tasks or [None] * len(folds), strict=True):
+            if fold in known or fold in record.folds[record.n_kept :]:
+                continue
+            if task is not None and self._cluster is not None:
+                self._tasks[candidate, fold] = task
+                task = None
+            self._pool.submit(
+                (candidate, fold), self._run, params, fold, task, timeout=self._timeout
+            )
+        self._decided.extend(record.decide())
+
+    def next_event(self, timeout: float | None = None) -> FoldScore | None:
+        """Wait for the next fold to be decided.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds to wait at most. Fits in the caller's process run to their end.
+
+        Returns
+        -------
+        FoldScore or None
+            Each fold comes once, those of a candidate in their order. None when the
+            time is over, or when nothing is under way.
+
+        Raises
+        ------
+        Exception
+            What a fit or a scorer raised, if errors are to be raised; in any case
+            what a callback raised, or that a scorer gave something else than numbers.
+        """
+        give_up = None if timeout is None else time.monotonic() + timeout
+        while not self._decided:
+            left = None if give_up is None else max(give_up - time.monotonic(), 0.0)
+            event = self._pool.next_event(left)
+            if event is None:
+                return None
+            self._take(event)
+        score = self._decided.popleft()
+        misused = isinstance(score.exception, MisuseError)
+        if misused or (self._job.raise_errors and score.status == "error"):
+            _raise(score)
+        return score
+
+    def cancel(self, candidate: int) -> None:
+        """Skip the folds of a candidate that are not decided yet.
+
+        Parameters
+        ----------
+        candidate : int
+            Its number.
+        """
+        record = self._records[candidate]
+        self._end(record, record.n_decided)
+        self._decided.extend(record.decide())
+
+    def close(self) -> None:
+        """Kill what runs, and remove the file of the job; keep what has finished."""
+        with self._resources, contextlib.suppress(Exception):
+            # what ends the search comes first: an error here is none of its own
+            if self._memory is not None:
+                for event in self._pool.finished():
+                    self._take(event)
+
+    def _take(self, event: Event) -> None:
+        score = fold_score(event, keep_exception=self._job.raise_errors)
+        task = self._tasks.pop((score.candidate, score.fold), None)
+        if task is not None:
+            score = _told_here(score, task)
+        if self._memory is not None:
+            self._memory.record(score)
+        record = self._records[score.candidate]
+        self._arrive(record, score)
+        self._decided.extend(record.decide())
+
+    def _arrive(self, record: "_Record", score: FoldScore) -> None:
+        record.arrived[score.fold] = score
+        if score.status in ENDING_STATUSES:
+            self._end(record, record.folds.index(score.fold) + 1)
+
+    def _end(self, record: "_Record", n_kept: int) -> None:
+        """Keep the first folds only."""
+        for fold in record.folds[n_kept : record.n_kept]:
+            if not self._pool.cancel((record.candidate, fold)):
+                record.begun.add(fold)
+            self._tasks.pop((record.candidate, fold), None)
+        record.n_kept = min(record.n_kept, n_kept)
+
+
+class _Record:
+    """The folds of one candidate, which arrive in any order and are decided in one."""
+
+    def __init__(self, candidate: int, folds: tuple[int, ...]) -> None:
+        self.candidate = candidate
+        self.folds = folds
+        self.arrived: dict[int, FoldScore] = {}
+        self.begun: set[int] = set()  # of those that are skipped
+        self.n_decided = 0
+        self.n_kept = len(folds)  # those behind are skipped
+
+    def decide(self) -> Iterator[FoldScore]:
+        """Yield what can be said by now."""
+        while self.n_decided < len(self.folds):
+            fold = self.folds[self.n_decided]
+            if self.n_decided >= self.n_kept:
+                score = self._skipped(fold)
+            elif fold in self.arrived:
+                score = self.arrived.pop(fold)
+            else:
+                return
+            self.n_decided += 1
+            yield score
+
+    def _skipped(self, fold: int) -> FoldScore:
+        """Say of a skipped fold whether, and where, it ran all the same."""
+        ran = self.arrived.pop(fold, None)
+        if ran is None:
+            killed = fold in self.begun
+            return FoldScore(self.candidate, fold, "skipped", killed=killed)
+        return FoldScore(
+            self.candidate,
+            fold,
+            "skipped",
+            slot=ran.slot,
+            started=ran.started,
+            finished=ran.finished,
+            killed=ran.killed,
+            stop=ran.stop,
+        )
+
+
+@functools.lru_cache(maxsize=1)
+def _open_job(path: str) -> tuple[FitJob, Surroundings]:
+    """Open the job that this process works on, once."""
+    job, surroundings = read_payload(path)
+    return job, surroundings
+
+
+def _run_mapped_fold(
+    path: str, params: Mapping[str, Any], fold: int, task: Any
+) -> FitReport:
+    """Run a fold in a worker."""
+    job, surroundings = _open_job(path)
+    with surroundings.restored():
+        return run_fold(
+            job, params, fold, task, functools.partial(_new_estimator, path)
+        )
+
+
+def _new_estimator(path: str) -> Any:
+    """Return an unfitted copy of the job's estimator.
+
+    What was read from the file need not allow copies, even where the original does: it
+    may have opened a file. Then the estimator is read again.
+    """
+    try:
+        return clone(_open_job(path)[0].estimator)
+    except Exception:
+        return read_payload(path)[0].estimator
+
+
+def _told_here(score: FoldScore, task: Any) -> FoldScore:
+    """Have callbacks told of a fold here, where it ended on another machine."""
+    if score.slot is None:  # whoever reads the record says that it has begun and ended
+        return score
+    try:
+        if score.killed:  # whoever reads the record says that it has ended
+            task.call_on_fit_task_begin(estimator=task.caller)
+            return score
+        with task:
+            pass
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return replace(
+            score,
+            status="error",
+            test_scores=None,
+            train_scores=None,
+            error=describe(error).traceback,
+            exception=MisuseError(error),
+        )
+    return replace(score, stop=bool(task.stop))
+
+
+def _raise(score: FoldScore) -> None:
+    """Raise what a fit raised."""
+    error = score.exception
+    if isinstance(error, MisuseError):
+        error = error.args[0]
+    if not isinstance(error, BaseException):
+        raise RuntimeError(f"a fit raised:\n{score.error}")
+    with contextlib.suppress(Exception):  # its class may not bear a note
+        if error.__traceback__ is None:
+            error.add_note(f"It was raised in a worker:\n{score.error}")
+    raise error

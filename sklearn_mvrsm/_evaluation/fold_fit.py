@@ -1,0 +1,213 @@
+"""One candidate on one fold: the fit and its scores, in this process."""
+
+import contextlib
+import numbers
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from sklearn.base import clone
+
+from sklearn_mvrsm._execution import (
+    OutOfMemory,
+    copies_ended,
+    describe,
+    portable,
+    shortened,
+)
+from sklearn_mvrsm._sklearn_compat import MultimetricScorer, fit_and_score
+
+
+@dataclass(frozen=True)
+class FitJob:
+    """All about a fit that is the same for every candidate.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Cloned for each fit.
+    X : array-like of shape (n_samples, n_features)
+        The data, of any kind that scikit-learn can index.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs) or None
+        The target.
+    splits : sequence of (train, test)
+        Indices of each fold.
+    scorer : callable
+        ``scorer(estimator, X, y, **score_params)`` gives a number or a dict of them.
+    fit_params, score_params : mapping
+        Those with one entry a sample are cut to the samples of the fold.
+    return_train_score : bool
+        Whether to score on the training samples too.
+    raise_errors : bool
+        Whether ``error_score`` is "raise".
+    """
+
+    estimator: Any
+    X: Any
+    y: Any
+    splits: Sequence[tuple[Any, Any]]
+    scorer: Any
+    fit_params: Mapping[str, Any] = field(default_factory=dict)
+    score_params: Mapping[str, Any] = field(default_factory=dict)
+    return_train_score: bool = False
+    raise_errors: bool = False
+
+
+class MisuseError(Exception):
+    """A mistake that no candidate can cure; ``args[0]`` is what was raised.
+
+    It is None after a journey that what was raised does not survive.
+    """
+
+    def __reduce__(self) -> tuple[type[Self], tuple[BaseException | None]]:
+        return type(self), (self.args[0] if portable(self.args[0]) else None,)
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """What a fit sends back: plain data, so that it can always be sent."""
+
+    test_scores: dict[str, float]
+    train_scores: dict[str, float] | None
+    fit_time: float
+    score_time: float
+    n_test_samples: int
+    errors: tuple[str, ...]
+    multimetric: bool
+    stop: bool
+
+
+def run_fold(
+    job: FitJob,
+    params: Mapping[str, Any],
+    fold: int,
+    task: Any = None,
+    new_estimator: Callable[[], Any] | None = None,
+) -> FitReport:
+    """Fit and score one candidate on one fold, in this process.
+
+    Parameters
+    ----------
+    job : FitJob
+        What is to be fitted.
+    params : mapping
+        The candidate. Values that are estimators are cloned.
+    fold : int
+        Which of ``job.splits``.
+    task : object, optional
+        Callback context of scikit-learn 1.9, with a ``caller``.
+    new_estimator : callable, optional
+        Returns the estimator to fit; by default a clone of the job's.
+
+    Returns
+    -------
+    FitReport
+        A failed fit raises; a failed scorer does if ``job.raise_errors`` is set, and
+        is one of ``errors`` otherwise.
+
+    Raises
+    ------
+    MisuseError
+        If a scorer returns something else than numbers, or a callback raises.
+    """
+    scorer = _CarefulScorer(job.scorer, job.raise_errors)
+    try:
+        with contextlib.nullcontext() if task is None else task:
+            estimator = new_estimator() if new_estimator else clone(job.estimator)
+            with copies_ended():
+                result = _fit(job, estimator, params, fold, scorer, task)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if task is not None and task.failure is not None:
+            raise MisuseError(task.failure) from error
+        raise
+    return FitReport(
+        test_scores=result["test_scores"],
+        train_scores=result.get("train_scores"),
+        fit_time=float(result["fit_time"]),
+        score_time=float(result["score_time"]),
+        n_test_samples=int(result["n_test_samples"]),
+        errors=tuple(scorer.errors),
+        multimetric=scorer.multimetric,
+        stop=task is not None and bool(task.stop),
+    )
+
+
+def _fit(
+    job: FitJob,
+    estimator: Any,
+    params: Mapping[str, Any],
+    fold: int,
+    scorer: "_CarefulScorer",
+    task: Any,
+) -> dict[str, Any]:
+    train, test = job.splits[fold]
+    return fit_and_score(
+        estimator,
+        job.X,
+        job.y,
+        scorer=scorer,
+        train=train,
+        test=test,
+        verbose=0,
+        parameters=params,
+        fit_params=dict(job.fit_params),
+        score_params=dict(job.score_params),
+        return_train_score=job.return_train_score,
+        return_n_test_samples=True,
+        return_times=True,
+        error_score="raise",
+        caller=getattr(task, "caller", None),
+        callback_ctx=task,
+    )
+
+
+class _CarefulScorer:
+    """A scorer whose scores are floats by name, without those that failed."""
+
+    def __init__(self, scorer: Any, raise_errors: bool) -> None:
+        self._scorer = scorer
+        self._raise_errors = raise_errors
+        self._pid = os.getpid()
+        self.errors: list[str] = []
+        self.multimetric = False
+
+    def __call__(self, estimator: Any, *args: Any, **kwargs: Any) -> dict[str, float]:
+        if os.getpid() != self._pid:  # a copy of the process has returned from the fit
+            os._exit(0)
+        try:
+            scores = self._scorer(estimator, *args, **kwargs)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            outcome = describe(error)
+            if self._raise_errors or isinstance(outcome, OutOfMemory):
+                raise
+            self.errors.append(outcome.traceback)
+            return {}
+        self.multimetric = isinstance(scores, dict)
+        named = scores if self.multimetric else {"score": scores}
+        floats = {name: self._number(name, score) for name, score in named.items()}
+        return {name: score for name, score in floats.items() if score is not None}
+
+    def _number(self, name: str, score: Any) -> float | None:
+        if hasattr(score, "item"):
+            with contextlib.suppress(ValueError):
+                score = score.item()
+        if isinstance(score, numbers.Real):
+            return float(score)
+        if isinstance(self._scorer, MultimetricScorer) and _is_traceback(score):
+            self.errors.append(shortened(score))  # of a scorer that failed among others
+            return None
+        raise MisuseError(
+            ValueError(
+                f"scoring must return a number, got {shortened(repr(score))} "
+                f"({type(score)}) instead. (scorer={name})"
+            )
+        )
+
+
+def _is_traceback(score: Any) -> bool:
+    return isinstance(score, str) and score.startswith("Traceback (most recent call")

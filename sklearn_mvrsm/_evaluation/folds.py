@@ -1,0 +1,183 @@
+"""The folds of a search: drawn once, and given again to whoever asks."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sklearn_mvrsm._domain import IntArray
+from sklearn_mvrsm._sklearn_compat import num_samples
+
+__all__ = ["FrozenFolds", "draw"]
+
+
+Split = tuple[IntArray, IntArray]
+
+
+@dataclass(frozen=True)
+class _Indices:
+    """Indices of samples in little memory: a bit a sample if they are ascending."""
+
+    stored: npt.NDArray[Any]
+    are_bits: bool
+
+    @classmethod
+    def of(cls, indices: IntArray, n_samples: int) -> Self:
+        """Choose how to keep the indices."""
+        kind = np.int32 if n_samples <= np.iinfo(np.int32).max else np.int64
+        ascending = bool((np.diff(indices) > 0).all())
+        if ascending and n_samples < 8 * np.dtype(kind).itemsize * len(indices):
+            mask = np.zeros(n_samples, dtype=np.bool_)
+            mask[indices] = True
+            return cls(np.packbits(mask), True)
+        return cls(indices.astype(kind), False)
+
+    def restored(self, n_samples: int) -> IntArray:
+        """Give the indices as they were."""
+        if self.are_bits:
+            mask = np.unpackbits(self.stored, count=n_samples)
+            return np.flatnonzero(mask)
+        return self.stored.astype(np.intp)
+
+
+class FrozenFolds:
+    """A splitter that gives the same folds each time, those a search has used.
+
+    Parameters
+    ----------
+    splits : sequence of (train, test)
+        What selects the samples of each fold: indices, a mask or a slice.
+    n_samples : int
+        Number of samples that were split.
+    """
+
+    def __init__(self, splits: Sequence[tuple[Any, Any]], n_samples: int) -> None:
+        everyone = np.arange(n_samples)
+        self.n_samples = n_samples
+        self._splits = tuple(
+            (
+                _Indices.of(everyone[train], n_samples),
+                _Indices.of(everyone[test], n_samples),
+            )
+            for train, test in splits
+        )
+
+    def split(
+        self, X: Any = None, y: Any = None, groups: Any = None, **params: Any
+    ) -> Iterator[Split]:
+        """Give the folds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Looked at only for its length.
+        y, groups, **params : object
+            Ignored.
+
+        Yields
+        ------
+        train, test : ndarray of int
+            Indices of the samples.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` has another number of samples than were split.
+        """
+        if X is not None and num_samples(X) != self.n_samples:
+            raise ValueError(
+                f"X must have the {self.n_samples} samples that the folds were drawn "
+                f"on, got {num_samples(X)}"
+            )
+        for train, test in self._splits:
+            yield train.restored(self.n_samples), test.restored(self.n_samples)
+
+    def get_n_splits(
+        self, X: Any = None, y: Any = None, groups: Any = None, **params: Any
+    ) -> int:
+        """Return the number of folds; all arguments are ignored."""
+        return len(self._splits)
+
+    def __repr__(self) -> str:
+        """Count folds and samples."""
+        return f"<FrozenFolds: {len(self._splits)} folds of {self.n_samples} samples>"
+
+
+def draw(cv: Any, X: Any, y: Any, split_params: Mapping[str, Any]) -> list[Split]:
+    """Draw the folds of a splitter, in any form that selects samples.
+
+    Each half may be indices or a mask, in an array, series, list, tuple, range or
+    iterator, or a slice.
+
+    Parameters
+    ----------
+    cv : splitter
+        As ``check_cv`` returns it.
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or None
+    split_params : mapping
+        Routed to the splitter.
+
+    Returns
+    -------
+    list of (train, test)
+        Arrays of indices.
+
+    Raises
+    ------
+    ValueError
+        If there are none, or another number than the splitter says; if one is no pair,
+        or a half of it selects nothing, or what does not exist. The message tells
+        which.
+    """
+    n_splits = cv.get_n_splits(X, y, **split_params)
+    splits = list(cv.split(X, y, **split_params))
+    if len(splits) != n_splits:
+        raise ValueError(
+            "cv.split and cv.get_n_splits return inconsistent results. "
+            f"Expected {n_splits} splits, got {len(splits)}"
+        )
+    if not splits:
+        raise ValueError(
+            "No fits were performed. Was the CV iterator empty? "
+            "Were there no candidates?"
+        )
+    n_samples = num_samples(X)
+    drawn = []
+    for k, split in enumerate(splits):
+        try:
+            train, test = (_indices(part, n_samples) for part in split)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"each fold of 'cv' must be a pair of training and test samples, got "
+                f"fold {k}: {error}"
+            ) from error
+        drawn.append((train, test))
+    return drawn
+
+
+def _indices(part: Any, n_samples: int) -> IntArray:
+    """Return the indices of the samples that one half of a fold selects."""
+    everyone = np.arange(n_samples)
+    if isinstance(part, slice):
+        return _some(everyone[part])
+    listed = not hasattr(part, "__array__") and isinstance(part, Iterable)
+    given = np.asarray(list(part) if listed else part)
+    if given.dtype == object:  # as of pandas' types that know missing values
+        given = np.asarray(given.tolist())
+    if given.size and (given.ndim != 1 or given.dtype.kind not in "biu"):
+        raise ValueError(f"neither indices nor a mask: {part!r}")
+    if given.dtype == np.bool_ and len(given) != n_samples:
+        raise ValueError(f"a mask of {len(given)} for {n_samples} samples")
+    try:
+        return _some(everyone[given] if given.size else everyone[:0])
+    except IndexError as error:
+        raise ValueError(f"{error}, in {part!r}") from None
+
+
+def _some(indices: IntArray) -> IntArray:
+    if not len(indices):
+        raise ValueError("no samples are selected")
+    return indices

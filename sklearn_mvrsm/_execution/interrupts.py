@@ -1,0 +1,75 @@
+"""Ctrl-C that is neither lost nor harmful.
+
+Python raises ``KeyboardInterrupt`` wherever the main thread happens to be. Where that
+is in a finalizer, or in a callback that was entered from C, the exception is printed
+and dropped, and a search would go on as if nobody had pressed a key. Where processes
+are being ended, it would leave some of them behind.
+"""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+__all__ = ["Interrupts", "heeded_interrupts"]
+
+
+_IMPATIENT = 3  # so many interrupts are heard even where one has to wait
+
+
+class Interrupts:
+    """What is known of interrupts in a block of `heeded_interrupts`."""
+
+    def __init__(self) -> None:
+        self._pressed = False
+        self._held = False
+        self._n_held = 0
+
+    def check(self) -> None:
+        """Raise ``KeyboardInterrupt`` if there has been an interrupt."""
+        if self._pressed:
+            raise KeyboardInterrupt
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Let a short block come to its end; raise afterwards what came meanwhile.
+
+        Who presses three times within it is heard at once.
+        """
+        known, self._held, self._n_held = self._pressed, True, 0
+        try:
+            yield
+        finally:
+            self._held = False
+        if not known:
+            self.check()
+
+    def _handle(self, signum: int, frame: FrameType | None) -> None:
+        self._pressed = True
+        self._n_held += self._held
+        if not self._held or self._n_held >= _IMPATIENT:
+            signal.default_int_handler(signum, frame)
+
+
+@contextlib.contextmanager
+def heeded_interrupts() -> Iterator[Interrupts]:
+    """Remember interrupts within a block.
+
+    Where somebody else handles them, or in another thread than the main one, nothing
+    is changed.
+    """
+    interrupts = Interrupts()
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGINT) != signal.default_int_handler:
+        yield interrupts
+        return
+    try:
+        signal.signal(signal.SIGINT, interrupts._handle)
+        yield interrupts
+    finally:
+        known, interrupts._held = interrupts._pressed, True
+        if signal.getsignal(signal.SIGINT) == interrupts._handle:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not known:
+        interrupts.check()

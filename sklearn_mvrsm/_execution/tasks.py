@@ -1,0 +1,170 @@
+"""A task on a worker and what became of it, or why the worker takes none.
+
+A limit is not charged for the time for which the caller itself was stopped: it could
+not look, and where all processes of a program are stopped, nor could the task run.
+"""
+
+import math
+import time
+from collections.abc import Hashable
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+
+from sklearn_mvrsm._execution.child import Answer, decode
+from sklearn_mvrsm._execution.outcomes import (
+    Died,
+    Outcome,
+    OutOfMemory,
+    Returned,
+    TimedOut,
+    describe,
+)
+from sklearn_mvrsm._execution.process import WorkerProcess
+from sklearn_mvrsm._execution.watchdog import stood_still
+
+_TO_END = 1.0
+"""Seconds in which a process is gone after it has lost its files."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be run, pickled."""
+
+    task_id: Hashable
+    blob: bytes
+    timeout: float | None
+
+
+@dataclass(eq=False)
+class Run:
+    """A task that a worker has been given.
+
+    Attributes
+    ----------
+    started, finished : float
+        When it was given to the worker, and when the answer, or the news of the
+        worker's death, came.
+    deadline : float or None
+        When to kill the worker, had the caller never been stopped.
+    was_late : bool
+        Whether the worker has been given the last moment for its answer to arrive.
+    lost_touch : bool
+        Whether the worker could not answer any more, and lived.
+    """
+
+    task: Task
+    worker: WorkerProcess
+    slot: int
+    started: float
+    deadline: float | None
+    future: "Future[Answer]"
+    finished: float = 0.0
+    was_late: bool = False
+    lost_touch: bool = False
+    _stood_still: float = field(default_factory=stood_still)
+
+    def note_end(self) -> None:
+        """Note the time; and whether the worker lives, though its end was reported.
+
+        It cannot answer any more then, and is killed for that.
+        """
+        self.finished = time.monotonic()
+        self.lost_touch = self.worker_died() and not self.worker.ends_within(_TO_END)
+
+    @property
+    def standstill(self) -> float:
+        """For how many seconds the caller was stopped since the start."""
+        return stood_still() - self._stood_still
+
+    @property
+    def due(self) -> float:
+        """When to kill the worker; infinity if never."""
+        return math.inf if self.deadline is None else self.deadline + self.standstill
+
+    def worker_died(self) -> bool:
+        """Whether it ended with its worker."""
+        return isinstance(self.future.exception(), BrokenProcessPool)
+
+    def was_cut_short(self) -> bool:
+        """Whether the worker ended itself, at a limit that a standstill had used up."""
+        limit = self.task.timeout
+        if limit is None or not self.worker_died():
+            return False
+        elapsed = self.finished - self.started
+        return elapsed - self.standstill < limit <= elapsed
+
+    def is_healthy(self) -> bool:
+        """Whether its worker may take another task without anybody's consent.
+
+        After other outcomes the caller may want to drop tasks that wait.
+        """
+        if self.future.exception() is not None:
+            return False
+        answer = self.future.result()
+        return not self._is_late(answer.elapsed) and not isinstance(
+            answer.outcome, OutOfMemory
+        )
+
+    def outcome(self) -> Outcome:
+        """Say what became of it, once it has ended by itself."""
+        limit = self.task.timeout
+        if self.worker_died():
+            elapsed = self.finished - self.started
+            if limit is not None and elapsed >= limit:  # it ended itself: nobody came
+                return TimedOut(limit, elapsed)
+            if self.lost_touch:
+                return Died(
+                    "the worker lost its connection with the search: a fit may have "
+                    "closed files that it had not opened"
+                )
+            return _cause_of_death(self.worker)
+        error = self.future.exception()
+        if error is not None:
+            return describe(error)
+        answer = self.future.result()
+        if limit is not None and self._is_late(answer.elapsed):
+            return TimedOut(limit, answer.elapsed)
+        return decode(answer)
+
+    def _is_late(self, elapsed: float) -> bool:
+        limit = self.task.timeout
+        return limit is not None and elapsed > limit + self.standstill
+
+
+def _cause_of_death(worker: WorkerProcess) -> Died | OutOfMemory:
+    reason = worker.how_it_ended()
+    if reason == "signal SIGKILL":
+        return OutOfMemory(
+            "the worker was killed with SIGKILL by somebody else, probably by the "
+            "system because memory ran out"
+        )
+    return Died(f"the worker died with {reason}")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a worker is not ready."""
+
+    is_error: bool  # of its setup; else it died
+    reason: str
+
+    def told(self, n_times: int) -> str:
+        """Return a message for who has to mend it."""
+        if self.is_error:
+            return f"a worker could not be set up:\n{self.reason}"
+        return (
+            f"{n_times} workers in a row died while starting, the last one with "
+            f"{self.reason}. Look at the standard error output for its cause; too "
+            "little memory and modules that cannot be imported are common."
+        )
+
+
+def setup_problem(worker: WorkerProcess) -> Problem | None:
+    """Say why a worker that should be ready is not."""
+    if worker.ready.exception() is not None:
+        return Problem(False, worker.how_it_ended())
+    outcome = decode(worker.ready.result())
+    if isinstance(outcome, Returned):
+        return None
+    return Problem(True, outcome.traceback)

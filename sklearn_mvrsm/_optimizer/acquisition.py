@@ -1,0 +1,125 @@
+"""Expected improvement: its logarithm for candidates, and L-BFGS over the reals on it.
+
+Notation
+--------
+``m, v``    the surrogate's value and posterior deviation at a candidate
+``y*``      the best observation
+``EI``      expected improvement on it, ``v h(z)`` with ``z = (y* - m) / v`` and
+            ``h(z) = z Phi(z) + phi(z)`` (Jones, Schonlau and Welch, 1998)
+"""
+
+import math
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import erfcx, ndtr
+
+from sklearn_mvrsm._domain import BoolArray, FloatArray
+from sklearn_mvrsm._surrogate import Slice
+
+__all__ = ["climb_expected_improvement", "log_expected_improvement"]
+
+
+_Floats = FloatArray | np.float64
+
+NEAR = -1.0  # of z: below, h is the small difference of two terms
+ROOT_2_PI = math.sqrt(2.0 * math.pi)
+TOLERANCE = 1e-4  # relative change of log EI at which a climb ends
+
+
+def log_expected_improvement(
+    value: FloatArray, deviation: FloatArray, best: float
+) -> FloatArray:
+    """Logarithm of the expected improvement on ``best``.
+
+    Parameters
+    ----------
+    value, deviation : ndarray of shape (m,)
+    best : float
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
+    z = np.asarray((best - value) / deviation)
+    log_h, near = np.empty_like(z), z > NEAR
+    log_h[near], _ = _log_h_near(z[near])
+    log_h[~near], _ = _log_h_far(z[~near])
+    return np.asarray(np.log(deviation) + log_h)
+
+
+def _log_h_near(z: _Floats) -> tuple[_Floats, _Floats]:
+    """Return ``log h(z)`` and its derivative ``Phi(z) / h(z)`` for z above `NEAR`."""
+    below = ndtr(z)
+    h = z * below + np.exp(-0.5 * z**2) / ROOT_2_PI
+    return np.log(h), below / h
+
+
+def _log_h_far(z: _Floats) -> tuple[_Floats, _Floats]:
+    """Return ``log h(z)`` and its derivative for z below `NEAR`.
+
+    Evaluated in logarithms, so that hopeless candidates still compare (Ament et al.,
+    2023).
+    """
+    bounded = np.maximum(z, -1e3)
+    # Phi / phi, and h / phi = 1 + z Phi / phi, which is about z^-2 far below
+    tail = 0.5 * ROOT_2_PI * erfcx(-bounded / math.sqrt(2.0))
+    exact = bounded > -50.0
+    ratio = np.where(exact, 1.0 + bounded * tail, 1.0 / bounded**2)
+    slope = np.where(exact, tail / ratio, -z)
+    return np.log(ratio) - 0.5 * z**2 - math.log(ROOT_2_PI), slope
+
+
+def climb_expected_improvement(
+    posterior: Slice,
+    start: FloatArray,
+    box: tuple[FloatArray, FloatArray],
+    free: BoolArray,
+    iterations: int,
+) -> tuple[FloatArray, float]:
+    """Maximise the expected improvement on 0 along the reals by L-BFGS-B.
+
+    Parameters
+    ----------
+    posterior : Slice
+        At the categories, integers and activity of ``start``.
+    start : ndarray of shape (d,)
+    box : tuple of ndarray of shape (d,) and ndarray of shape (d,)
+        Lower and upper bounds; ``start`` is inside.
+    free : ndarray of bool of shape (d,)
+        Reals that may move; at least one does.
+    iterations : int
+        Bounds the steps, and the evaluations of the posterior.
+
+    Returns
+    -------
+    point : ndarray of shape (d,)
+        Inside the box.
+    score : float
+        ``log EI`` there.
+    """
+    moving = np.flatnonzero(free)
+    point = start.copy()
+
+    def loss(reals: FloatArray) -> tuple[float, FloatArray]:
+        point[moving] = reals
+        here = posterior.at(point)
+        z = np.float64(-here.value / here.deviation)
+        both = _log_h_near(z) if z > NEAR else _log_h_far(z)
+        log_h, slope = (float(each) for each in both)
+        gradient = here.pull_back(
+            -slope / here.deviation, float(1.0 - slope * z) / here.deviation
+        )
+        return -(math.log(here.deviation) + log_h), -gradient[moving]
+
+    low, high = (bound[moving] for bound in box)
+    result = minimize(
+        loss,
+        start[moving],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=np.column_stack([low, high]),
+        options={"maxiter": iterations, "maxfun": iterations, "ftol": TOLERANCE},
+    )
+    point[moving] = np.clip(result.x, low, high)
+    return point, -float(result.fun)

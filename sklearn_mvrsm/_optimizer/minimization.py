@@ -1,0 +1,147 @@
+"""A function minimised in one call, as :func:`scipy.optimize.minimize` does it."""
+
+import contextlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from sklearn_mvrsm._optimizer.optimizer import MVRSMOptimizer, SpaceExhaustedError
+from sklearn_mvrsm._optimizer.plan import enqueue_first
+from sklearn_mvrsm._space import copied, plain
+
+__all__ = ["minimize"]
+
+
+Params = dict[str, Any]
+
+
+def minimize(
+    func: Callable[[Params], float],
+    space: Any,
+    n_iter: int,
+    *,
+    method: str = "mvrsm",
+    n_initial_points: int | None = None,
+    initial_points: Sequence[Mapping[str, Any]] = (),
+    random_state: int | None = None,
+    include_default: bool = True,
+    callback: Callable[[OptimizeResult], bool | None] | None = None,
+) -> OptimizeResult:
+    """Minimise a black-box function of named, mixed and conditional parameters.
+
+    Parameters
+    ----------
+    func : callable
+        ``func(params) -> float``; ``params`` holds the active parameters, copied, so
+        that it may alter them. A result that is not finite is a failure.
+    space : SearchSpace, dict or list of dict
+        What may be proposed.
+    n_iter : int
+        Number of evaluations, at least 1.
+    method, n_initial_points, random_state, include_default
+        As for :class:`MVRSMOptimizer`.
+    initial_points : sequence of mapping, default=()
+        Configurations to evaluate first, before the declared defaults; with a
+        warning, no more than ``n_iter``.
+    callback : callable or None, default=None
+        ``callback(intermediate_result)`` after each evaluation, with ``x`` and
+        ``fun`` of that evaluation; a true return value stops.
+
+    Returns
+    -------
+    OptimizeResult
+        ``x`` (best params), ``fun`` (its value), ``nfev``, ``x_iters`` (params of
+        each evaluation), ``func_vals`` (values, shape ``(nfev,)``), ``success`` and
+        ``message``.
+
+    Raises
+    ------
+    ValueError
+        If an argument makes no sense, or no evaluation gave a finite value.
+    BaseException
+        What ``func`` or ``callback`` raises, ``KeyboardInterrupt`` included, goes on.
+        Its attribute ``result`` has what was evaluated before: as what is returned,
+        with ``success`` false, and ``x`` None and ``fun`` nan if no value is finite.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import Categorical, Real, minimize
+    >>> space = {"x": Real(-1.0, 1.0), "kind": Categorical(["bowl", "plane"])}
+    >>> def func(params):
+    ...     x = params["x"]
+    ...     return x**2 if params["kind"] == "bowl" else 2.0 + x
+    >>> result = minimize(func, space, 40, random_state=0)
+    >>> result.x["kind"], bool(result.fun < 0.01)
+    ('bowl', True)
+    """
+    n_iter = plain(n_iter)
+    if n_iter < 1:
+        raise ValueError(f"'n_iter' must be >= 1, got {n_iter}")
+    optimizer = MVRSMOptimizer(
+        space,
+        method=method,
+        n_initial_points=n_initial_points,
+        random_state=random_state,
+        n_iter=n_iter,
+        include_default=include_default,
+    )
+    enqueue_first(optimizer, initial_points, n_iter)
+    try:
+        message = _evaluate(optimizer, func, n_iter, callback)
+        x, fun = optimizer.best_params, optimizer.best_value
+        return _result(optimizer, message, x=x, fun=fun, success=True)
+    except BaseException as error:
+        _keep_result(error, optimizer)
+        raise
+
+
+def _evaluate(
+    optimizer: MVRSMOptimizer,
+    func: Callable[[Params], float],
+    n_iter: int,
+    callback: Callable[[OptimizeResult], bool | None] | None,
+) -> str:
+    """Ask, evaluate and tell; return why it ended."""
+    for _ in range(n_iter):
+        try:
+            params = optimizer.ask()
+        except SpaceExhaustedError as error:
+            return str(error)
+        value = float(func(copied(params)))
+        optimizer.tell(params, value)
+        seen = OptimizeResult(x=copied(params), fun=value)
+        if callback is not None and callback(seen):
+            return "The callback asked to stop."
+    return "All evaluations were made."
+
+
+def _result(optimizer: MVRSMOptimizer, message: str, **best: Any) -> OptimizeResult:
+    trials = optimizer.trials
+    return OptimizeResult(
+        **best,
+        nfev=len(trials),
+        x_iters=[trial.params for trial in trials],
+        func_vals=np.array([trial.value for trial in trials]),
+        message=message,
+    )
+
+
+def _keep_result(error: BaseException, optimizer: MVRSMOptimizer) -> None:
+    """Put what was evaluated where who catches the exception finds it."""
+    n = len(optimizer.trials)
+    if n == 0:
+        return
+    known = math.isfinite(optimizer.best_value)
+    result = _result(
+        optimizer,
+        f"{type(error).__name__} after {n} evaluations.",
+        x=optimizer.best_params if known else None,
+        fun=optimizer.best_value if known else math.nan,
+        success=False,
+    )
+    with contextlib.suppress(Exception):  # a class of exceptions may refuse it
+        vars(error)["result"] = result
+        error.add_note(f"The {n} evaluations made are in 'result' of this exception.")

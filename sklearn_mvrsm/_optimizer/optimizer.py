@@ -1,0 +1,393 @@
+"""Ask and tell: the one place where names meet arrays."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sklearn_mvrsm._domain import FloatArray, Region
+from sklearn_mvrsm._history import History
+from sklearn_mvrsm._optimizer.blas import single_threaded
+from sklearn_mvrsm._optimizer.candidates import initial_design
+from sklearn_mvrsm._optimizer.mvrsm import MvrsmMethod
+from sklearn_mvrsm._paper import PaperMethod
+from sklearn_mvrsm._space import Originals, SearchSpace, default_params, plain
+
+__all__ = ["MVRSMOptimizer", "SpaceExhaustedError", "Trial"]
+
+
+Params = dict[str, Any]
+
+MOST_INITIAL_POINTS = 24  # as in the paper's experiments
+METHODS = ("mvrsm", "paper")
+_KEPT = (bool, float, int, str, np.generic, type(None))  # values, as they were told
+NOVEL_TRIES = 200  # random points drawn before the settings are gone through
+
+
+class SpaceExhaustedError(RuntimeError):
+    """No configuration is left that has not been proposed."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One evaluated configuration.
+
+    Parameters
+    ----------
+    params : dict
+        Active parameters by name.
+    value : float
+        Lower is better; not finite where the evaluation failed.
+    """
+
+    params: Params
+    value: float
+
+
+@dataclass(frozen=True)
+class _Pending:
+    params: Params  # with the objects that were declared
+    given: Params  # to who asked
+    point: FloatArray
+
+
+class MVRSMOptimizer:
+    """Mixed-variable optimiser with an ask-and-tell interface.
+
+    Parameters
+    ----------
+    space : SearchSpace, dict or list of dict
+        What may be proposed.
+    method : {"mvrsm", "paper"}, default="mvrsm"
+        The default method, or the algorithm as published [1]_.
+    n_initial_points : int or None, default=None
+        Configurations drawn at random before the surrogate is used, those told
+        without being asked for included. None: ``min(24, 2 d + 4)`` for a space
+        of ``d`` coordinates; 24 for ``method="paper"``.
+    random_state : int or None, default=None
+        Seed. The proposals are a function of it and of the calls made.
+    n_iter : int or None, default=None
+        Evaluations in all, where known. Only ``method="paper"`` uses it: it does
+        not explore before the last evaluation.
+    include_default : bool, default=True
+        Whether to propose the declared defaults first, if any parameter has one; of
+        the others the middle of the range, or the first category.
+
+    Attributes
+    ----------
+    space : SearchSpace
+        The space in use.
+    n_initial_points : int
+        As resolved.
+
+    Raises
+    ------
+    ValueError
+        If an argument makes no sense; the message names it.
+
+    Notes
+    -----
+    :meth:`tell` only takes note; :meth:`ask` thinks. Two calls of :meth:`ask` without
+    a :meth:`tell` between them return different configurations: the first is taken to
+    have its predicted value until the truth arrives. Values may be told in any order,
+    also of configurations that were never asked for.
+
+    ``method="mvrsm"`` never proposes a configuration twice. ``method="paper"`` can.
+
+    References
+    ----------
+    .. [1] L. Bliek, A. Guijt, S. Verwer and M. de Weerdt, "Black-box mixed-variable
+       optimisation using a surrogate model that satisfies integer constraints",
+       GECCO 2021 Companion.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import MVRSMOptimizer, Integer, Real
+    >>> optimizer = MVRSMOptimizer(
+    ...     {"x": Real(-2.0, 2.0), "k": Integer(0, 9)}, random_state=0
+    ... )
+    >>> for _ in range(30):
+    ...     params = optimizer.ask()
+    ...     optimizer.tell(params, params["x"] ** 2 + (params["k"] - 4) ** 2)
+    >>> optimizer.best_params["k"]
+    4
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        method: str = "mvrsm",
+        n_initial_points: int | None = None,
+        random_state: int | None = None,
+        n_iter: int | None = None,
+        include_default: bool = True,
+    ) -> None:
+        if method not in METHODS:
+            raise ValueError(f"'method' must be one of {METHODS}, got {method!r}")
+        n_initial_points, n_iter = plain(n_initial_points), plain(n_iter)
+        if n_initial_points is not None and n_initial_points < 0:
+            raise ValueError(
+                f"'n_initial_points' must be >= 0 or None, got {n_initial_points}"
+            )
+        self.space = space = SearchSpace.from_any(space)
+        d = space.domain.d
+        usual = MOST_INITIAL_POINTS if method == "paper" else 2 * d + 4
+        self.n_initial_points = (
+            min(usual, MOST_INITIAL_POINTS)
+            if n_initial_points is None
+            else n_initial_points
+        )
+        self._rng = np.random.default_rng(random_state)
+        seed = int(self._rng.integers(2**31))
+        region = Region(space.domain, space.canonical, space.active, space.feasible)
+        self._method: MvrsmMethod | PaperMethod = (
+            MvrsmMethod(region, seed)
+            if method == "mvrsm"
+            else PaperMethod(region, seed, n_iter)
+        )
+        self._may_repeat = method == "paper"
+        self._design = initial_design(region, self._rng, self.n_initial_points)
+        if method == "paper":
+            drawn = self.space.domain.sample(self._rng, self.n_initial_points)
+            self._design = self.space.canonical(drawn)
+        self._trials: list[Trial] = []
+        self._points = np.empty((0, d))
+        self._values: FloatArray = np.empty(0)
+        self._pending: list[_Pending] = []
+        self._queue: list[_Pending] = []
+        self._seen: set[bytes] = set()
+        self._default = default_params(self.space) if include_default else None
+        self._originals = Originals()
+
+    # --- results --------------------------------------------------------------
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Every evaluation told, in the order in which it was told."""
+        return tuple(
+            Trial(self._originals.restored(trial.params), trial.value)
+            for trial in self._trials
+        )
+
+    @property
+    def best_value(self) -> float:
+        """Lowest finite value told; infinite while there is none."""
+        best = self._best()
+        return math.inf if best is None else best.value
+
+    @property
+    def best_params(self) -> Params:
+        """Configuration with the lowest value, the first of several.
+
+        Raises
+        ------
+        ValueError
+            While no finite value has been told.
+        """
+        return self._originals.restored(self._require_a_value().params)
+
+    def _require_a_value(self) -> Trial:
+        best = self._best()
+        if best is None:
+            raise ValueError("No finite value has been told yet.")
+        return best
+
+    def _best(self) -> Trial | None:
+        finite = [trial for trial in self._trials if math.isfinite(trial.value)]
+        return min(finite, key=lambda trial: trial.value, default=None)
+
+    # --- ask and tell ---------------------------------------------------------
+
+    def enqueue(self, params: Mapping[str, Any]) -> None:
+        """Let :meth:`ask` return these parameters before it thinks for itself.
+
+        Parameters
+        ----------
+        params : mapping
+            Active parameters by name.
+
+        Raises
+        ------
+        ValueError
+            If they are not a configuration of the space.
+        """
+        point = self._canonical(params)
+        if not self.space.feasible(point):
+            raise ValueError(f"A constraint forbids the enqueued {dict(params)!r}")
+        self._queue.append(self._pending_at(point, self._own(params, point)))
+
+    def ask(self) -> Params:
+        """Propose a configuration to evaluate.
+
+        Returns
+        -------
+        dict
+            Active parameters by name, a new dict with the very objects declared. If
+            one of these is altered, copies as it was take its place from then on.
+
+        Raises
+        ------
+        SpaceExhaustedError
+            When every configuration has been proposed; never with
+            ``method="paper"``, which can repeat.
+        InfeasibleSpaceError
+            When almost nothing satisfies the constraints.
+        """
+        if not self._queue and self._default is not None:
+            default, self._default = self._default, None
+            if self._canonical(default).tobytes() not in self._seen:
+                self.enqueue(default)
+        if self._queue:
+            proposal = self._queue.pop(0)
+        else:
+            with single_threaded():
+                point = self._propose()
+            proposal = self._pending_at(point, self.space.decode(point))
+        self._pending.append(proposal)
+        self._seen.add(proposal.point.tobytes())
+        return dict(proposal.given)
+
+    def tell(self, params: Mapping[str, Any], value: float) -> None:
+        """Report the value of a configuration.
+
+        Parameters
+        ----------
+        params : mapping
+            As returned by :meth:`ask`, or any other configuration of the space.
+        value : float
+            Lower is better. A value that is not finite is a failure: it never
+            counts as the best, and the surrogate is shown a finite penalty.
+
+        Raises
+        ------
+        ValueError
+            If ``params`` are not a configuration of the space.
+        """
+        value = float(value)
+        own, point = self._settle(params)
+        n = len(self._trials)
+        if n == len(self._points):
+            room = max(2 * n, 64)
+            self._points = np.resize(self._points, (room, self._points.shape[1]))
+            self._values = np.resize(self._values, room)
+        self._points[n], self._values[n] = point, value
+        self._trials.append(Trial(own, value))
+        self._seen.add(point.tobytes())
+        with single_threaded():
+            self._method.observe(point, value)
+
+    def predict(self, points: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Say what the surrogate expects; nothing changes by asking.
+
+        Parameters
+        ----------
+        points : array-like of shape (n, d)
+            Configurations, as ``space.encode`` gives them. Constraints are not looked
+            at.
+
+        Returns
+        -------
+        mean : ndarray of shape (n,)
+            Expected values, lower is better. To the surrogate a failure is as bad as
+            the worst value told.
+        std : ndarray of shape (n,)
+            Standard deviations of the expectation, without the noise of a single
+            evaluation; nan with ``method="paper"``, which has none.
+
+        Raises
+        ------
+        ValueError
+            While no finite value has been told.
+        """
+        self._require_a_value()
+        canonical = self.space.canonical(np.atleast_2d(np.asarray(points, float)))
+        with single_threaded():
+            return self._method.predict(self._history(), canonical)
+
+    def _canonical(self, params: Mapping[str, Any]) -> FloatArray:
+        return self.space.canonical(self.space.encode(params))
+
+    def _pending_at(self, point: FloatArray, params: Params) -> _Pending:
+        return _Pending(params, self._originals.restored(params), point)
+
+    def _own(self, params: Mapping[str, Any], point: FloatArray) -> Params:
+        """Return params with the declared objects instead of others that equal them."""
+        declared = self.space.decode(point)
+        return {
+            name: value if isinstance(value, _KEPT) else declared[name]
+            for name, value in params.items()
+        }
+
+    def _settle(self, params: Mapping[str, Any]) -> tuple[Params, FloatArray]:
+        """Return ``params`` and their point, no longer pending if they were."""
+        for i, pending in enumerate(self._pending):
+            same = pending.given.keys() == params.keys()
+            if same and all(pending.given[k] is params[k] for k in params):
+                self._pending.pop(i)
+                return pending.params, pending.point
+        point = self._canonical(params)
+        for i, pending in enumerate(self._pending):
+            # equal values declared twice share their encoding, not their point
+            if (self._canonical(pending.params) == point).all():
+                point = self._pending.pop(i).point
+                break
+        return self._own(params, point), point
+
+    # --- proposing ------------------------------------------------------------
+
+    def _history(self) -> History:
+        n = len(self._trials)
+        pending = [pending.point for pending in self._pending]
+        return History(
+            self._points[:n],
+            self._values[:n],
+            np.array(pending).reshape(len(pending), self.space.domain.d),
+            self._seen,
+        )
+
+    def _propose(self) -> FloatArray:
+        if not self._may_repeat and len(self._seen) >= self.space.cardinality:
+            raise self._exhausted()
+        history = self._history()
+        finite = history.values[np.isfinite(history.values)]
+        known = len(history.values) + len(history.pending)
+        if known < self.n_initial_points:
+            point = np.asarray(self._design[known])
+        elif len(finite) == 0 or finite.min() == finite.max():
+            # while all values seen are equal the surrogate is flat
+            return self._random_point()
+        else:
+            point = self._method.propose(history, self._rng)
+        new = self._may_repeat or point.tobytes() not in self._seen
+        if new and self.space.feasible(point):
+            return point
+        return self._random_point()
+
+    def _random_point(self) -> FloatArray:
+        """Draw a feasible configuration, a new one unless it may repeat."""
+        for _ in range(NOVEL_TRIES):
+            point = self.space.sample_point(self._rng)
+            if self._may_repeat or point.tobytes() not in self._seen:
+                return point
+        domain = self.space.domain
+        real = np.arange(domain.d) >= domain.d - domain.n_real
+        for setting in self.space.settings():
+            drawn = np.where(real, domain.sample(self._rng), setting)
+            point = self.space.canonical(drawn)
+            if point.tobytes() not in self._seen and self.space.feasible(point):
+                return point
+        raise self._exhausted()
+
+    def _exhausted(self) -> SpaceExhaustedError:
+        if math.isinf(self.space.cardinality):
+            return SpaceExhaustedError(
+                f"No configuration was found beside the {len(self._seen)} that have "
+                "been proposed: almost none satisfies the constraints."
+            )
+        return SpaceExhaustedError(
+            f"All {len(self._seen)} configurations of the space have been proposed."
+        )

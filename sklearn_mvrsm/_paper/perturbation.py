@@ -1,0 +1,71 @@
+"""The exploration of the published algorithm: Algorithm 2 of the paper's appendix B."""
+
+import math
+
+import numpy as np
+
+from sklearn_mvrsm._domain import BoolArray, Domain, FloatArray
+
+__all__ = ["perturb_as_paper"]
+
+
+def perturb_as_paper(
+    domain: Domain, point: FloatArray, free: BoolArray, rng: np.random.Generator
+) -> FloatArray:
+    """Explore around a minimum of the surrogate: Algorithm 2 of the paper's appendix.
+
+    Each integer moves by a whole step with probability ``1/d``, and after each step by
+    another one with probability 1/2; each real by ``N(0, 0.1 range / sqrt(d))``,
+    drawn again until it lies in the box.
+
+    Parameters
+    ----------
+    domain : Domain
+        Without categories: see :meth:`Domain.relaxed`.
+    point : ndarray of shape (d,)
+        Whole in its integers.
+    free : ndarray of bool of shape (d,)
+        Coordinates that may move; ``d`` counts these.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (d,)
+    """
+    d = max(int(free.sum()), 1)
+    moved = point.copy()
+    for i in np.flatnonzero(free):
+        if domain.span[i] == 0.0:
+            continue
+        if i < domain.n_categorical + domain.n_integer:
+            moved[i] = _integer_steps(domain, int(i), float(point[i]), 1.0 / d, rng)
+        else:
+            moved[i] = _real_step(domain, int(i), float(point[i]), d, rng)
+    return moved
+
+
+def _integer_steps(
+    domain: Domain, i: int, value: float, p: float, rng: np.random.Generator
+) -> float:
+    low, high = float(domain.lower[i]), float(domain.upper[i])
+    r_1, upwards = rng.random(), rng.random() < 0.5
+    while 0.0 < r_1 < p:  # doubling would leave zero where it is
+        if value == low:
+            value += 1.0
+        elif value == high:
+            value -= 1.0
+        else:
+            value += 1.0 if upwards else -1.0
+        r_1 *= 2.0
+    return value
+
+
+def _real_step(
+    domain: Domain, i: int, value: float, d: int, rng: np.random.Generator
+) -> float:
+    low, high = float(domain.lower[i]), float(domain.upper[i])
+    deviation = 0.1 * (high - low) / math.sqrt(d)
+    while True:
+        moved = value + deviation * rng.normal()
+        if low <= moved <= high:
+            return moved

@@ -1,0 +1,212 @@
+"""The tasks of a search, as the callbacks of scikit-learn 1.9 see them.
+
+The root task is the fit. Below it are one task "search", with one task for each fold of
+each candidate, and the task of the refit. Before scikit-learn 1.9 there are no
+callbacks, and everything here does nothing.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
+from sklearn_mvrsm._evaluation import FoldScore
+from sklearn_mvrsm._sklearn_compat import (
+    has_callbacks,
+    lean_caller,
+    lean_context,
+    root_callback_context,
+)
+
+
+class FoldTask:
+    """The callback context of one fold, which remembers what the callbacks said.
+
+    It goes to where the fold is run and stands there for its context. Its ``with``
+    block sees to it that the callbacks hear of begin and end once each, even if the
+    fold fails before its fit begins.
+
+    Attributes
+    ----------
+    caller : BaseSearchCV or None
+        The search, as the callbacks see it; None where there are no callbacks.
+    stop : bool or None
+        Whether a callback asks to stop at the end of the fold; None before that.
+    failure : BaseException or None
+        What a callback raised.
+    """
+
+    def __init__(self, context: Any, caller: Any) -> None:
+        self.context = context
+        self.caller = caller
+        self.stop: bool | None = None
+        self.failure: BaseException | None = None
+        self._has_begun = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        if not self._has_begun:
+            self.call_on_fit_task_begin(estimator=self.caller)
+        if self.stop is None:
+            self.call_on_fit_task_end(estimator=self.caller)
+
+    def propagate_callback_context(self, estimator: Any) -> Any:
+        """Hand callbacks that go deeper to the estimator of the fold."""
+        return self.context.propagate_callback_context(estimator)
+
+    def call_on_fit_task_begin(self, **kwargs: Any) -> Self:
+        """Tell the callbacks that the fold begins."""
+        self._has_begun = True
+        with self._failures_noted():
+            self.context.call_on_fit_task_begin(**kwargs)
+        return self
+
+    def call_on_fit_task_end(self, **kwargs: Any) -> bool:
+        """Tell the callbacks that the fold ends; return whether one asks to stop."""
+        self.stop = False
+        with self._failures_noted():
+            self.stop = bool(self.context.call_on_fit_task_end(**kwargs))
+        return self.stop
+
+    def close(self, *, begun: bool) -> None:
+        """Tell the callbacks what a fold that was killed or skipped could not."""
+        self._has_begun = begun
+        with self:
+            pass
+
+    @contextmanager
+    def _failures_noted(self) -> Iterator[None]:
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            self.failure = error
+            raise
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind the other tasks, and what cannot travel or need not."""
+        state = {**vars(self), "context": lean_context(self.context)}
+        if self.caller is not None:
+            state["caller"] = lean_caller(self.caller, without=("optimizer_",))
+        return state
+
+
+class TaskTree:
+    """The tasks of one fit of a search.
+
+    Parameters
+    ----------
+    search : BaseSearchCV
+        The search; its fit has begun.
+    X, y : array-like
+        Its data.
+    sample_weight : array-like or None
+        Its weights.
+    """
+
+    def __init__(self, search: Any, X: Any, y: Any, sample_weight: Any) -> None:
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self._search = search
+        self._hook_kwargs = {"estimator": search, "X": X, "y": y, "metadata": metadata}
+        has_refit = bool(search.refit)
+        self._root = root_callback_context(search, max_subtasks=1 + has_refit)
+        self._search_context: Any = None
+        self._n_splits = 0
+        self._open: dict[int, dict[int, FoldTask]] = {}
+        if self._root is not None:
+            self._root.call_on_fit_task_begin(**self._hook_kwargs)
+
+    def begin_search(self, n_candidates: int, n_splits: int) -> None:
+        """Open the task "search".
+
+        Parameters
+        ----------
+        n_candidates, n_splits : int
+            How many there will be.
+        """
+        self._n_splits = n_splits
+        if self._root is not None:
+            self._search_context = self._root.subcontext(
+                task_name="search",
+                max_subtasks=n_candidates * n_splits,
+                sequential_subtasks=False,
+            )
+            self._search_context.call_on_fit_task_begin(estimator=self._search)
+
+    def started(self, candidate: int, params: Mapping[str, Any]) -> None:
+        """Open the tasks of the folds of a candidate.
+
+        Parameters
+        ----------
+        candidate : int
+            Its number.
+        params : mapping
+            Its parameters.
+        """
+        if self._search_context is None:
+            return
+        first = candidate * self._n_splits
+        # Without callbacks of its own the search need not travel to the workers.
+        caller = self._search if has_callbacks(self._search) else None
+        self._open[candidate] = {
+            fold: FoldTask(
+                self._search_context.subcontext(
+                    task_name="candidate-split-evaluation", task_id=first + fold
+                ),
+                caller,
+            )
+            for fold in range(self._n_splits)
+        }
+
+    def fold_tasks(self, candidate: int) -> Sequence[FoldTask] | None:
+        """Return the tasks that `started` opened; None where there are no callbacks."""
+        if candidate not in self._open:
+            return None
+        return list(self._open[candidate].values())
+
+    def scored(self, fold: FoldScore, params: Mapping[str, Any]) -> None:
+        """Close the task of a fold that did not run here, or not to its end.
+
+        Parameters
+        ----------
+        fold : FoldScore
+            What became of it.
+        params : mapping
+            Of its candidate.
+        """
+        if self._search_context is None:
+            return
+        task = self._open[fold.candidate].pop(fold.fold)
+        has_run = fold.slot is not None
+        if has_run == fold.killed:  # else it said so itself, or may still do so
+            task.close(begun=has_run)
+
+    def end_search(self) -> None:
+        """Close the task "search"; folds that it did not wait for stay open."""
+        if self._search_context is not None:
+            self._search_context.call_on_fit_task_end(estimator=self._search)
+
+    @contextmanager
+    def refit(self, estimator: Any) -> Iterator[None]:
+        """Run the refit of ``estimator`` as a task.
+
+        Parameters
+        ----------
+        estimator : estimator
+            The one that is fitted inside the block.
+        """
+        if self._root is None:
+            yield
+            return
+        task = self._root.subcontext(task_name="refit-with-best-params")
+        with task.propagate_callback_context(estimator):
+            task.call_on_fit_task_begin(**self._hook_kwargs)
+            yield
+        task.call_on_fit_task_end(**self._hook_kwargs)
+
+    def end(self) -> None:
+        """Close the root task."""
+        if self._root is not None:
+            self._root.call_on_fit_task_end(**self._hook_kwargs)

@@ -1,0 +1,216 @@
+"""The ask, evaluate, tell loop of a search.
+
+Rule of order: just before candidate k is asked for (from 0 on), exactly the candidates
+0 to k - n_pending have been told, in that order. What is proposed therefore depends on
+``n_pending``, never on how many fits run at a time or on how long they take.
+"""
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from sklearn_mvrsm._evaluation import Candidate, Evaluator, FoldScore
+from sklearn_mvrsm._optimizer import SpaceExhaustedError
+from sklearn_mvrsm._search.objective import Judge
+
+_MAX_WAIT = 1.0
+"""Seconds between checks while nothing happens."""
+
+_FIRST_WAIT = 0.1
+"""The same until the first fit starts."""
+
+LONGEST_START = 300.0
+"""Seconds that may pass before the first fit starts, on top of the time limit."""
+
+
+class Proposer(Protocol):
+    """Someone who proposes candidates, as `MVRSMOptimizer` does."""
+
+    def ask(self) -> dict[str, Any]:
+        """Propose a candidate."""
+
+    def tell(self, params: Mapping[str, Any], value: float) -> None:
+        """Learn the value of one."""
+
+
+class Observer(Protocol):
+    """Someone who looks on."""
+
+    def started(self, candidate: int, params: dict[str, Any]) -> None:
+        """Look at a candidate whose folds begin to wait for a slot."""
+
+    def scored(self, fold: FoldScore, params: dict[str, Any]) -> None:
+        """Look at a fold whose record has been decided."""
+
+
+class SearchLoop:
+    """Asks for candidates, has their folds evaluated, and tells their values.
+
+    Parameters
+    ----------
+    optimizer : Proposer
+        Proposes candidates.
+    n_iter : int
+        How many candidates to ask for.
+    n_splits : int
+        Number of folds of each.
+    n_pending : int
+        How many candidates may be in flight.
+    judge : Judge
+        Gives the value of a candidate, and says which are given up.
+    fold_tasks : callable
+        Gives the callback contexts of the folds of a candidate, or None.
+    observers : sequence of Observer
+        Called in this order; the judge comes before them.
+    timeout : float or None
+        How many seconds after the start of the first fit to end, with what has
+        finished by then.
+    """
+
+    def __init__(
+        self,
+        optimizer: Proposer,
+        *,
+        n_iter: int,
+        n_splits: int,
+        n_pending: int,
+        judge: Judge,
+        fold_tasks: Callable[[int], Sequence[Any] | None],
+        observers: Sequence[Observer] = (),
+        timeout: float | None = None,
+    ) -> None:
+        self._optimizer = optimizer
+        self._n_iter = n_iter
+        self._n_splits = n_splits
+        self._n_pending = n_pending
+        self._judge = judge
+        self._fold_tasks = fold_tasks
+        self._observers = (judge, *observers)
+        self._timeout = timeout
+        self._last_news = time.monotonic()  # before the first fit starts
+        self._n_due = 0  # folds that have been submitted and not received
+        self._params: list[dict[str, Any]] = []
+        self._folds: list[list[FoldScore]] = []
+        self._given_up: set[int] = set()
+        self._n_told = 0
+        self._stopped = False
+
+    @property
+    def finished(self) -> list[Candidate]:
+        """The candidates whose folds are all decided, in the order of asking."""
+        return [
+            Candidate(self._params[k], tuple(folds))
+            for k, folds in enumerate(self._folds)
+            if len(folds) == self._n_splits
+        ]
+
+    def run(
+        self, evaluator: Evaluator, check: Callable[[], None] = lambda: None
+    ) -> None:
+        """Search until the budget, the space or the time is used up, or a stop flag.
+
+        Parameters
+        ----------
+        evaluator : Evaluator
+            Runs the folds; the caller closes it, which ends what is still running.
+        check : callable
+            Called before each wait, of a second at most, and at the end; what it
+            raises ends the search.
+        """
+        self._last_news = time.monotonic()
+        self._propose(evaluator)
+        while (fold := self._next(evaluator, check)) is not None:
+            self._receive(fold, evaluator)
+            self._propose(evaluator)
+        check()
+        self._tell(len(self._params))
+
+    def _next(
+        self, evaluator: Evaluator, check: Callable[[], None]
+    ) -> FoldScore | None:
+        """Wait for a fold; None where nothing is under way, or the time is over."""
+        while self._n_due:
+            check()
+            left = max(self._end(evaluator) - time.monotonic(), 0.0)
+            has_started = self._timeout is None or evaluator.first_start is not None
+            wait = min(left, _MAX_WAIT if has_started else _FIRST_WAIT)
+            fold = evaluator.next_event(wait)
+            if fold is not None or left <= wait:
+                self._last_news = time.monotonic()
+                return fold
+        return None
+
+    def _end(self, evaluator: Evaluator) -> float:
+        """When the time is over.
+
+        Starting the workers, waiting for a cluster and reading a checkpoint are not
+        part of the time, but must not take for ever.
+        """
+        if self._timeout is None:
+            return math.inf
+        if evaluator.first_start is None:
+            return self._last_news + self._timeout + LONGEST_START
+        return evaluator.first_start + self._timeout
+
+    def _receive(self, fold: FoldScore, evaluator: Evaluator) -> None:
+        """Take a fold, show it, and see what it means for the folds that follow."""
+        k = fold.candidate
+        if k in self._given_up:  # this one was decided before that was known
+            fold = replace(
+                fold, status="skipped", test_scores=None, train_scores=None, error=""
+            )
+        folds = self._folds[k]
+        folds.append(fold)
+        self._n_due -= 1
+        for observer in self._observers:
+            observer.scored(fold, self._params[k])
+        self._stopped |= fold.stop
+        if k in self._given_up or not 0 < len(folds) < self._n_splits:
+            return
+        if self._judge.gives_up(k, folds):
+            self._given_up.add(k)
+            evaluator.cancel(k)
+
+    def _propose(self, evaluator: Evaluator) -> None:
+        """Ask for as many candidates as the rule of order allows now."""
+        while not self._is_over(evaluator) and (k := len(self._params)) < self._n_iter:
+            n_needed = max(k - self._n_pending + 1, 0)
+            if any(len(folds) < self._n_splits for folds in self._folds[:n_needed]):
+                return
+            self._tell(n_needed)
+            try:
+                params = self._optimizer.ask()
+            except SpaceExhaustedError:
+                self._stopped = True
+                self._warn_exhausted()
+                return
+            self._params.append(params)
+            self._folds.append([])
+            self._n_due += self._n_splits
+            for observer in self._observers:
+                observer.started(k, params)
+            evaluator.submit(k, params, range(self._n_splits), self._fold_tasks(k))
+
+    def _is_over(self, evaluator: Evaluator) -> bool:
+        return self._stopped or time.monotonic() >= self._end(evaluator)
+
+    def _tell(self, n: int) -> None:
+        """Tell the values of the first n candidates, as far as that is still due."""
+        for k in range(self._n_told, n):
+            self._n_told = k + 1
+            if len(self._folds[k]) == self._n_splits:
+                candidate = Candidate(self._params[k], tuple(self._folds[k]))
+                value = self._judge.value(k, candidate)
+                self._optimizer.tell(self._params[k], value)
+
+    def _warn_exhausted(self) -> None:
+        n = len(self._params)
+        warnings.warn(
+            f"The space has only {n} configuration{'' if n == 1 else 's'}: the search "
+            f"ends after {n} instead of n_iter={self._n_iter} candidates.",
+            UserWarning,
+            stacklevel=8,
+        )

@@ -1,0 +1,254 @@
+"""Observers of a search: the log of its fits, the lines it prints, its bar."""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from sklearn_mvrsm._evaluation import Candidate, FoldScore
+from sklearn_mvrsm._search.objective import Judge
+
+__all__ = ["FitLog", "Printer", "ProgressBar"]
+
+
+NOWHERE = -1  # slot of a fit that never ran; row of a candidate that is not a row
+
+
+class FitLog:
+    """Keeps the record of every fit of a search, in the order of candidates.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of folds of a candidate.
+    """
+
+    def __init__(self, n_splits: int) -> None:
+        self._n_splits = n_splits
+        self._begin = time.monotonic()
+        self._folds: list[FoldScore] = []
+
+    def started(self, candidate: int, params: Mapping[str, Any]) -> None:
+        """Look at a candidate: none of its fits has been decided yet."""
+
+    def scored(self, fold: FoldScore, params: Mapping[str, Any]) -> None:
+        """Take note of a fit."""
+        self._folds.append(fold)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Columns of one length, a row a fit: ``candidate`` (row of
+            ``cv_results_``, -1 if the search ended before its last fold), ``fold``,
+            ``status``, ``slot`` (from 0 on, -1 for a fit that did not run, or not in
+            this session), ``start`` and ``finish`` (seconds since the search began,
+            nan where ``slot`` is -1).
+        """
+        folds = sorted(self._folds, key=lambda fold: (fold.candidate, fold.fold))
+        counts = Counter(fold.candidate for fold in folds)
+        complete = [k for k in counts if counts[k] == self._n_splits]
+        rows = {candidate: row for row, candidate in enumerate(complete)}
+        status = np.empty(len(folds), dtype=object)
+        status[:] = [fold.status for fold in folds]
+        return {
+            "candidate": _whole([rows.get(fold.candidate, NOWHERE) for fold in folds]),
+            "fold": _whole([fold.fold for fold in folds]),
+            "status": status,
+            "slot": _whole([_known(fold.slot, NOWHERE) for fold in folds]),
+            "start": self._seconds([fold.started for fold in folds]),
+            "finish": self._seconds([fold.finished for fold in folds]),
+        }
+
+    def _seconds(self, moments: list[float | None]) -> Any:
+        return np.array([_known(at, np.nan) for at in moments], float) - self._begin
+
+
+def _known(value: Any, otherwise: float) -> Any:
+    return otherwise if value is None else value
+
+
+def _whole(values: list[int]) -> Any:
+    return np.array(values, dtype=np.int64)
+
+
+class ProgressBar:
+    """Shows fits done, running and failed, the best score, and the time left.
+
+    It is closed at the end of its ``with`` block.
+
+    Parameters
+    ----------
+    n_candidates, n_splits : int
+        How many there will be.
+    n_slots : int
+        Fits at a time.
+    judge : Judge
+        Knows the score that guides the search.
+
+    Raises
+    ------
+    ImportError
+        If tqdm is not installed.
+    """
+
+    def __init__(
+        self, n_candidates: int, n_splits: int, n_slots: int, judge: Judge
+    ) -> None:
+        try:
+            from tqdm.auto import tqdm
+        except ImportError as error:
+            raise ImportError(
+                "progress=True needs tqdm, which 'pip install sklearn-mvrsm[progress]' "
+                "installs"
+            ) from error
+        self._n_slots = n_slots
+        self._n_splits = n_splits
+        self._judge = judge
+        self._folds: dict[int, list[FoldScore]] = {}
+        self._n_failed = 0
+        self._best = -math.inf
+        self._has_started = False
+        self._bar = tqdm(
+            total=n_candidates * n_splits, desc="search", unit="fit", dynamic_ncols=True
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._bar.close()
+
+    def started(self, candidate: int, params: Mapping[str, Any]) -> None:
+        """Count the folds of a candidate as under way."""
+        self._folds[candidate] = []
+        self._show()
+
+    def scored(self, fold: FoldScore, params: Mapping[str, Any]) -> None:
+        """Count a fold as done.
+
+        Parameters
+        ----------
+        fold : FoldScore
+            What became of it.
+        params : mapping
+            Of its candidate.
+        """
+        self._count_time(fold)
+        folds = self._folds[fold.candidate]
+        folds.append(fold)
+        self._n_failed += fold.status not in {"ok", "skipped"}
+        if len(folds) == self._n_splits:
+            score = self._judge.score(Candidate(params, tuple(folds)))
+            self._best = max(self._best, score if math.isfinite(score) else -math.inf)
+            del self._folds[fold.candidate]
+        self._bar.update()
+        self._show()
+
+    def _count_time(self, fold: FoldScore) -> None:
+        """Begin the bar's clock with the first fit; keep the journal's out of it."""
+        if self._bar.disable:
+            return
+        if fold.started is not None and not self._has_started:
+            begin = time.time() - (time.monotonic() - fold.started)
+            self._bar.start_t = self._bar.last_print_t = begin
+            self._has_started = True
+        if not self._has_started:
+            self._bar.initial += 1
+            self._bar.last_print_n += 1
+
+    def _show(self) -> None:
+        n_open = sum(self._n_splits - len(folds) for folds in self._folds.values())
+        shown: dict[str, Any] = {}
+        if math.isfinite(self._best):
+            shown["best"] = f"{self._best:.4g}"
+        shown["failed"] = self._n_failed
+        shown["running"] = min(n_open, self._n_slots)
+        self._bar.set_postfix(shown, refresh=False)
+
+
+_WIDTH = 80
+
+
+class Printer:
+    """Prints what ``verbose`` asks for, in the process of the caller.
+
+    Parameters
+    ----------
+    verbose : int
+        From 1 on the number of fits; from 2 on a line a fit; from 3 on its score; from
+        10 on a line at its start.
+    n_candidates, n_splits : int
+        How many there are.
+    """
+
+    def __init__(self, verbose: int, n_candidates: int, n_splits: int) -> None:
+        self._verbose = verbose
+        self._n_candidates = n_candidates
+        self._n_splits = n_splits
+
+    def begin(self) -> None:
+        """Say how many fits there will be."""
+        if self._verbose > 0:
+            print(
+                f"Fitting {self._n_splits} folds for each of {self._n_candidates} "
+                f"candidates, totalling {self._n_candidates * self._n_splits} fits"
+            )
+
+    def started(self, candidate: int, params: Mapping[str, Any]) -> None:
+        """Say that the folds of a candidate are waiting for a slot."""
+        if self._verbose > 9:
+            for fold in range(self._n_splits):
+                line = f"[CV{self._progress(candidate, fold)}] START {_text(params)}"
+                print(line + (_WIDTH - len(line)) * ".")
+
+    def scored(self, fold: FoldScore, params: Mapping[str, Any]) -> None:
+        """Say what became of a fold."""
+        if self._verbose <= 1:
+            return
+        start = f"[CV{self._progress(fold.candidate, fold.fold)}] END "
+        end = f"{_text(params)};"
+        if self._verbose > 2:
+            end += _scores(fold)
+        elif fold.status != "ok":
+            end += f" {fold.status};"
+        end += f" total time={_duration(fold.fit_time + fold.score_time)}"
+        print(start + "." * (_WIDTH - len(start) - len(end)) + end)
+
+    def _progress(self, candidate: int, fold: int) -> str:
+        text = ""
+        if self._verbose > 2:
+            text += f" {fold + 1}/{self._n_splits}"
+        if self._verbose > 9:
+            text += f"; {candidate + 1}/{self._n_candidates}"
+        return text
+
+
+def _text(params: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={params[name]}" for name in sorted(params))
+
+
+def _scores(fold: FoldScore) -> str:
+    if fold.status != "ok" or fold.test_scores is None:
+        return f" {fold.status};"
+    texts = {}
+    for name, score in fold.test_scores.items():
+        texts[name] = f"test={score:.3f}"
+        if fold.train_scores is not None:
+            texts[name] = f"train={fold.train_scores[name]:.3f}, {texts[name]}"
+    if fold.multimetric:
+        return "".join(f" {name}: ({texts[name]})" for name in sorted(texts))
+    if fold.train_scores is None:
+        return f", score={fold.test_scores['score']:.3f}"
+    return f", score=({texts['score']})"
+
+
+def _duration(seconds: float) -> str:
+    if seconds > 60.0:
+        return f"{seconds / 60.0:4.1f}min"
+    return f" {seconds:5.1f}s"

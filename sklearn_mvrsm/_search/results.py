@@ -1,0 +1,293 @@
+"""Evaluated candidates turned into the table that a fitted search shows.
+
+Everything here is a pure function of candidates and their folds: nothing knows how
+a fit was run, or which optimiser proposed it. The columns, their order and their
+types are those of ``GridSearchCV``; added are ``status``, ``split{k}_status`` and
+``split{k}_error``.
+
+Notation: n candidates (rows), K folds; a status is one of ``ok``, ``error``,
+``timeout``, ``out_of_memory``, ``crashed`` and, for a fold only, ``skipped``.
+"""
+
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+
+from sklearn_mvrsm._domain import BoolArray, FloatArray
+from sklearn_mvrsm._evaluation import ENDING_STATUSES, Candidate
+from sklearn_mvrsm._search.objective import Judge
+from sklearn_mvrsm._sklearn_compat import named_scorers, select_best_index
+from sklearn_mvrsm._space import copied
+
+
+def format_results(
+    candidates: Sequence[Candidate],
+    metrics: Sequence[str],
+    *,
+    error_score: float,
+    return_train_score: bool,
+) -> dict[str, Any]:
+    """Build ``cv_results_``.
+
+    A fold that failed counts with ``error_score``; one that was skipped is nan. The
+    mean of a candidate that was ended (timeout, out of memory, crash) is
+    ``error_score`` as a whole, since its other folds never ran. See `rank_scores` for
+    the ranks.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        At least one, all with the same number of folds.
+    metrics : sequence of str
+        Names of the metrics; ``["score"]`` where there is one without a name.
+    error_score : float
+        Stands for a score that could not be computed.
+    return_train_score : bool
+        Whether to add the columns of the training scores.
+
+    Returns
+    -------
+    dict of str to array or list
+        One entry a column, each of length n; ``params`` is a list of dicts.
+    """
+    results: dict[str, Any] = {}
+    for name in ("fit_time", "score_time"):
+        times = _table(candidates, name)
+        results[f"mean_{name}"], results[f"std_{name}"] = _time_moments(
+            times, ~_skipped(candidates)
+        )
+    results.update(param_columns([c.params for c in candidates]))
+    results["params"] = [dict(c.params) for c in candidates]
+    for metric in metrics:
+        failed = _store_scores(results, candidates, "test", metric, error_score)
+        means = results[f"mean_test_{metric}"]
+        results[f"rank_test_{metric}"] = rank_scores(means, failed)
+        if return_train_score:
+            _store_scores(results, candidates, "train", metric, error_score)
+    results["status"] = _objects([c.status for c in candidates])
+    for k in range(len(candidates[0].folds)):
+        results[f"split{k}_status"] = _objects([c.folds[k].status for c in candidates])
+        results[f"split{k}_error"] = _objects([c.folds[k].error for c in candidates])
+    return results
+
+
+def param_columns(params: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One masked column a parameter, masked where a candidate does not have it.
+
+    The type is the one that numpy infers for numbers and booleans; everything else
+    (None, strings, tuples, estimators, ...) is kept as objects.
+
+    Parameters
+    ----------
+    params : sequence of mapping
+        The configurations, one a row.
+
+    Returns
+    -------
+    dict of str to masked array of shape (n,)
+        The keys are ``param_<name>``, in the order in which the names appear.
+    """
+    rows: dict[str, dict[int, Any]] = {}
+    for row, candidate in enumerate(params):
+        for name, value in candidate.items():
+            rows.setdefault(name, {})[row] = value
+    columns = {}
+    for name, values in rows.items():
+        column = np.empty(len(params), dtype=_column_dtype(list(values.values())))
+        mask = np.ones(len(params), dtype=bool)
+        for row, value in values.items():
+            column[row] = value
+            mask[row] = False
+        columns[f"param_{name}"] = np.ma.MaskedArray(column, mask=mask)
+    return columns
+
+
+def rank_scores(means: FloatArray, failed: BoolArray) -> npt.NDArray[np.int32]:
+    """Ranks from 1 for the highest mean; ties share the lowest rank.
+
+    Candidates for which some fold has no score rank behind all the others, whatever
+    number stands for the missing scores; means that are nan share the last rank. Where
+    every mean is nan all ranks are 1.
+
+    Parameters
+    ----------
+    means : array of shape (n,)
+        Mean scores.
+    failed : bool array of shape (n,)
+        Whether some fold of the candidate lacks its score.
+
+    Returns
+    -------
+    int32 array of shape (n,)
+        The ranks.
+    """
+    missing = np.isnan(means)
+    levels = np.unique(-means[~missing])
+    order = np.searchsorted(levels, -means)  # nan: behind the last level
+    order = np.where(missing, len(levels), order) + len(levels) * failed
+    order[missing] = 2 * len(levels)
+    ranks: npt.NDArray[np.int32] = rankdata(order, method="min").astype(np.int32)
+    return ranks
+
+
+def count_non_finite(results: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """Count the candidates whose mean score is not finite.
+
+    Parameters
+    ----------
+    results : mapping
+        The table of `format_results`.
+
+    Returns
+    -------
+    dict of str to dict of str to int
+        By set ("test", "train") and metric, without those where all means are finite;
+        candidates that were given up are not counted.
+    """
+    given_up = np.zeros(len(results["params"]), dtype=np.bool_)
+    for name, column in results.items():
+        if name.startswith("split") and name.endswith("_status"):
+            given_up |= column == "skipped"
+    given_up &= results["status"] == "ok"
+    found: dict[str, dict[str, int]] = {}
+    for name, column in results.items():
+        for part in ("test", "train"):
+            if name.startswith(f"mean_{part}_"):
+                count = int((~np.isfinite(column) & ~given_up).sum())
+                if count:
+                    metric = name.removeprefix(f"mean_{part}_")
+                    found.setdefault(part, {})[metric] = count
+    return found
+
+
+def any_score(candidates: Sequence[Candidate]) -> bool:
+    """Whether at least one fit gave a score."""
+    return any(fold.test_scores for c in candidates for fold in c.folds)
+
+
+def _store_scores(
+    results: dict[str, Any],
+    candidates: Sequence[Candidate],
+    part: str,
+    metric: str,
+    error_score: float,
+) -> BoolArray:
+    """Add the columns of one metric; return which candidates lack a score."""
+    scores = _score_table(candidates, f"{part}_scores", metric)
+    absent = np.isnan(scores) & ~_has_score(candidates, f"{part}_scores", metric)
+    scores[absent] = error_score
+    scores[_skipped(candidates)] = np.nan
+    with np.errstate(invalid="ignore"):  # infinite scores have no deviation
+        means, stds = scores.mean(axis=1), scores.std(axis=1)
+    ended = np.array([c.status in ENDING_STATUSES for c in candidates])
+    means[ended], stds[ended] = error_score, 0.0 * error_score
+    for k in range(scores.shape[1]):
+        results[f"split{k}_{part}_{metric}"] = scores[:, k]
+    results[f"mean_{part}_{metric}"] = means
+    results[f"std_{part}_{metric}"] = stds
+    return np.asarray(absent.any(axis=1))
+
+
+def _score_table(
+    candidates: Sequence[Candidate], attribute: str, metric: str
+) -> FloatArray:
+    """Scores of shape (n, K), nan where there is none."""
+    return np.array(
+        [
+            [(getattr(f, attribute) or {}).get(metric, np.nan) for f in c.folds]
+            for c in candidates
+        ],
+        dtype=np.float64,
+    )
+
+
+def _has_score(
+    candidates: Sequence[Candidate], attribute: str, metric: str
+) -> BoolArray:
+    """Whether there is a score (nan included), of shape (n, K)."""
+    return np.array(
+        [[metric in (getattr(f, attribute) or {}) for f in c.folds] for c in candidates]
+    )
+
+
+def _table(candidates: Sequence[Candidate], attribute: str) -> FloatArray:
+    return np.array(
+        [[getattr(fold, attribute) for fold in c.folds] for c in candidates],
+        dtype=np.float64,
+    )
+
+
+def _skipped(candidates: Sequence[Candidate]) -> BoolArray:
+    return np.array([[f.status == "skipped" for f in c.folds] for c in candidates])
+
+
+def _time_moments(times: FloatArray, ran: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation over the folds that ran."""
+    means = np.full(len(times), np.nan)
+    stds = np.full(len(times), np.nan)
+    for row in np.flatnonzero(ran.any(axis=1)):
+        means[row] = times[row, ran[row]].mean()
+        stds[row] = times[row, ran[row]].std()
+    return means, stds
+
+
+def _column_dtype(values: Sequence[Any]) -> np.dtype[Any]:
+    if not all(isinstance(value, numbers.Number | np.generic) for value in values):
+        return np.dtype(object)
+    dtype = np.array(values).dtype
+    return np.dtype(object) if dtype.kind == "U" else dtype
+
+
+def _objects(values: Sequence[object]) -> npt.NDArray[np.object_]:
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def keep_results(
+    search: Any, candidates: Sequence[Candidate], judge: Judge, scorer: Any
+) -> None:
+    """Set ``cv_results_``, ``best_*_`` and so on, as far as the candidates give them.
+
+    Parameters
+    ----------
+    search : MVRSMSearchCV
+        Its attributes are set.
+    candidates : sequence of Candidate
+        Those that were finished; where there are none, nothing is set.
+    judge : Judge
+        Knows the metrics.
+    scorer : callable
+        What scored the fits.
+    """
+    if not candidates:
+        return
+    search.multimetric_ = judge.multimetric
+    search.scorer_ = named_scorers(scorer) or scorer
+    search.cv_results_ = format_results(
+        candidates,
+        judge.names,
+        error_score=score_of_failures(search),
+        return_train_score=search.return_train_score,
+    )
+    if not any_score(candidates) or (judge.multimetric and not search.refit):
+        return
+    results = search.cv_results_
+    if callable(search.refit):  # it may alter what it is given
+        results = {name: column.copy() for name, column in results.items()}
+        results["params"] = [copied(each, objects=False) for each in results["params"]]
+    search.best_index_ = select_best_index(search, judge.guide, results)
+    if not callable(search.refit):
+        means = search.cv_results_[f"mean_test_{judge.guide}"]
+        search.best_score_ = means[search.best_index_]
+    search.best_params_ = search.cv_results_["params"][search.best_index_]
+
+
+def score_of_failures(search: Any) -> float:
+    """Return what stands for the score of a fit that failed."""
+    is_number = not isinstance(search.error_score, str)
+    return float(search.error_score) if is_number else np.nan

@@ -1,0 +1,401 @@
+"""MVRSMSearchCV: hyperparameter search with cross-validation."""
+
+import copy
+import numbers
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import check_cv
+from sklearn.utils import indexable
+
+from sklearn_mvrsm._checkpoint import open_checkpoint
+from sklearn_mvrsm._evaluation import FitJob, FrozenFolds, draw
+from sklearn_mvrsm._optimizer import make_optimizer
+from sklearn_mvrsm._search.best_estimator import BestEstimatorMixin
+from sklearn_mvrsm._search.callbacks import TaskTree
+from sklearn_mvrsm._search.checks import (
+    check_memory_limit,
+    check_names,
+    check_scorer_routing,
+    check_target,
+)
+from sklearn_mvrsm._search.notebook import SummaryMixin
+from sklearn_mvrsm._search.objective import Judge
+from sklearn_mvrsm._search.racing import Race
+from sklearn_mvrsm._search.run import (
+    first_point,
+    make_plan,
+    make_space,
+    plain_arguments,
+    run_search,
+)
+from sklearn_mvrsm._sklearn_compat import (
+    BaseSearchCV,
+    Interval,
+    StrOptions,
+    check_method_params,
+    fit_context,
+    get_scorers,
+    num_samples,
+    routed_params,
+    search_constraints,
+)
+from sklearn_mvrsm._space import SearchSpace, copied_containers
+
+_FITTED = (
+    "best_estimator_",
+    "best_index_",
+    "best_params_",
+    "best_score_",
+    "cv_",
+    "cv_results_",
+    "feature_names_in_",
+    "fit_log_",
+    "multimetric_",
+    "n_splits_",
+    "optimizer_",
+    "refit_time_",
+    "scorer_",
+    "space_",
+)
+
+
+class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ignore[misc]  # base is Any: scikit-learn has no py.typed; once it has, strict mypy reports this line as unused
+    """Search with cross-validation for parameters that maximise a score.
+
+    Candidates are proposed one after the other by MVRSM, a surrogate model of the score
+    over categories, integers and reals. Every candidate is scored on the same folds.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Cloned for each fit. It needs a ``score``, or ``scoring`` must be given.
+    param_space : dict, list of dict, SearchSpace or "auto"
+        Names of parameters with what they may be: `Real`, `Integer`, `Ordinal`,
+        `Categorical`, a list of categories, a frozen distribution of ``scipy.stats``.
+        "auto": what `spaces.from_estimator` has for the estimator and the data.
+    n_iter : int, default=50
+        Number of candidates in all.
+    n_initial_points : int, default=None
+        How many of them are random, at the start. None: a rule of the number of
+        parameters, at most 24.
+    initial_points : list of dict, default=None
+        Candidates to evaluate first, such as earlier winners. They count among the
+        random ones.
+    include_default : bool, default=True
+        Whether the first candidate (after ``initial_points``) is the estimator as it
+        is, so that the winner is never worse than that on the same folds. See the
+        Notes.
+    scoring : str, callable, list, tuple or dict, default=None
+        As for ``GridSearchCV``. Of several metrics the search follows the one that
+        ``refit`` names, else the first.
+    refit : bool, str or callable, default=True
+        As for ``GridSearchCV``. The refit has no time limit.
+    cv : int, splitter or iterable, default=None
+        As for ``GridSearchCV``. The folds are drawn once. A generator is used up by
+        one fit, and an estimator that holds one cannot be cloned.
+    error_score : "raise" or float, default=nan
+        Score of a fit that failed. Such a candidate ranks behind all others whatever
+        this is. "raise" raises what a fit raised; a fit that was stopped or crashed is
+        a row nevertheless, with nan. Unless it is a number other than nan, the search
+        ends once its first candidates have all failed with the same exception: twice
+        as many as there are slots, three at least.
+    return_train_score : bool, default=False
+        Whether ``cv_results_`` has training scores.
+    verbose : int, default=0
+        As for ``GridSearchCV``.
+    random_state : int, RandomState or None, default=None
+        Seed of the proposals.
+    n_jobs : int, default=None
+        Number of fits at a time; candidates and folds share the slots. With one slot
+        and no limit, fits run in the process of the search, and a crash ends it. Under
+        a joblib backend of dask or ray they run there, None taking all of its cores.
+    n_pending : int, default=2
+        Number of candidates in flight. Proposal k is made from exactly the results of
+        the first ``k - n_pending`` candidates, whatever ``n_jobs`` and the timing; 1
+        is strictly sequential.
+    fit_timeout : float, default=None
+        Seconds for one fit with its scoring. Then the fit is killed, whatever it does,
+        and the other folds of the candidate are skipped.
+    fit_memory_limit : int, default=None
+        Bytes of address space that one fit may ask for on top of what its process has
+        at the start, where the platform can enforce it (Linux). A fit that asks for
+        more fails.
+    timeout : float, default=None
+        Seconds for the whole search, from the start of its first fit. Then running fits
+        are killed, the candidates that have finished are kept, and the best is
+        refitted.
+    checkpoint : str or path-like, default=None
+        File in which every finished fit is kept: a journal of JSON lines.
+        If it exists, the search goes on where it ended, as if it had never been
+        interrupted; it is refused if it is of another search. See the Notes.
+    racing : bool or float, default=False
+        Whether to give up a candidate after some of its folds, where the chance that
+        it becomes the best one is below this error level; True is 0.05. Its other
+        folds are skipped, and it ranks behind all that were completed. See the Notes.
+    method : {"mvrsm", "paper"}, default="mvrsm"
+        "paper" is the published algorithm.
+    progress : bool, default=False
+        Whether to show a bar with the fits done, running and failed, the best score
+        and the time left. It needs tqdm.
+
+    Attributes
+    ----------
+    cv_results_ : dict of str to array or list
+        A row a candidate, with the columns of ``GridSearchCV``, and ``status``
+        ("ok", "error", "timeout", "out_of_memory", "crashed"), ``split{k}_status``
+        (those and "skipped") and ``split{k}_error`` (text, empty when ok).
+    best_estimator_ : estimator
+        Fitted on all data with the best parameters, if ``refit``.
+    best_score_ : float
+        Mean score of the best candidate, unless ``refit`` is callable.
+    best_params_ : dict
+        Parameters of the best candidate.
+    best_index_ : int
+        Its row.
+    scorer_ : callable or dict of callable
+        What scores held-out data.
+    n_splits_ : int
+        Number of folds.
+    refit_time_ : float
+        Seconds of the refit.
+    multimetric_ : bool
+        Whether there are several metrics.
+    space_ : SearchSpace
+        The space that was searched.
+    optimizer_ : MVRSMOptimizer
+        What proposed the candidates, with all that it was told.
+    cv_ : splitter
+        Gives the folds that were used, again and again.
+    fit_log_ : dict of str to array
+        A row a fit: ``candidate``, ``fold``, ``status``, ``slot`` (-1 where it did not
+        run here), ``start`` and ``finish`` (seconds since the search began).
+
+    Notes
+    -----
+    If the search ends early (``KeyboardInterrupt``, an error), ``cv_results_``,
+    ``best_params_`` and ``best_score_`` are set from the candidates that have finished,
+    and the exception goes on. `refit_best` fits the best estimator then.
+
+    A ``checkpoint`` is of this search if the space, the data, the folds, the scoring,
+    the estimator, and all arguments that decide about proposals or fits are the same;
+    objects are told by their state, functions of your own by their code. ``n_iter`` may
+    differ, and a larger one extends a search, as may ``n_jobs`` and ``error_score``.
+    ``random_state=None`` takes the seed of the file, and a splitter that shuffles needs
+    a fixed one. Fits that failed are not repeated, unless ``error_score="raise"`` had
+    them end the search. An extension keeps the plan of the first run:
+    ``method="paper"`` does not explore in that run's last step, and its
+    ``n_initial_points`` holds.
+
+    The candidate of ``include_default`` has the declared defaults (``Real(...,
+    default=)``), and otherwise the estimator's own values, which are also known where
+    they are None to XGBoost, LightGBM or CatBoost. A value that the space does not
+    have is replaced by the one that is nearest: a number in the scale of its parameter,
+    an estimator of the same class; the first of other categories. Of several
+    alternatives it is of the one that the estimator is. There is no such candidate
+    where nothing is known of any parameter, or a constraint forbids it.
+
+    ``racing`` compares a candidate with the best one known when it was asked for, fold
+    by fold. From the paired differences it predicts the difference of the final means;
+    a t distribution allows for how little a few folds say, and for what differences
+    were like before. The optimiser is told an estimate of the mean score. What is given
+    up depends on scores alone, not on ``n_jobs`` or time; but a slot saves nothing
+    where all folds of a candidate run at once.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> from sklearn_mvrsm import MVRSMSearchCV, Real
+    >>> X, y = load_iris(return_X_y=True)
+    >>> space = {
+    ...     "kernel": ["linear", "rbf"],
+    ...     "C": Real(1e-3, 1e3, log=True),
+    ...     "gamma": Real(1e-4, 1e1, log=True).when(kernel="rbf"),
+    ... }
+    >>> search = MVRSMSearchCV(SVC(), space, n_iter=12, random_state=0).fit(X, y)
+    >>> len(search.cv_results_["params"])
+    12
+    >>> bool(search.best_score_ > 0.9)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{
+            name: constraint
+            for name, constraint in search_constraints().items()
+            if name != "pre_dispatch"
+        },
+        "param_space": [Mapping, list, tuple, SearchSpace, StrOptions({"auto"})],
+        "n_iter": [Interval(numbers.Integral, 1, None, closed="left")],
+        "n_initial_points": [Interval(numbers.Integral, 0, None, closed="left"), None],
+        "initial_points": [list, tuple, None],
+        "include_default": ["boolean"],
+        "random_state": ["random_state"],
+        "n_pending": [Interval(numbers.Integral, 1, None, closed="left")],
+        "fit_timeout": [Interval(numbers.Real, 0, None, closed="neither"), None],
+        "fit_memory_limit": [Interval(numbers.Real, 1, None, closed="left"), None],
+        "timeout": [Interval(numbers.Real, 0, None, closed="neither"), None],
+        "checkpoint": [str, os.PathLike, None],
+        "racing": ["boolean", Interval(numbers.Real, 0, 1, closed="neither")],
+        "method": [StrOptions({"mvrsm", "paper"})],
+        "progress": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_space: Any,
+        *,
+        n_iter: int = 50,
+        n_initial_points: int | None = None,
+        initial_points: Sequence[Mapping[str, Any]] | None = None,
+        include_default: bool = True,
+        scoring: Any = None,
+        refit: Any = True,
+        cv: Any = None,
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        n_pending: int = 2,
+        fit_timeout: float | None = None,
+        fit_memory_limit: float | None = None,
+        timeout: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        racing: bool | float = False,
+        method: str = "mvrsm",
+        progress: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.param_space = param_space
+        self.n_iter = n_iter
+        self.n_initial_points = n_initial_points
+        self.initial_points = initial_points
+        self.include_default = include_default
+        self.scoring = scoring
+        self.refit = refit
+        self.cv = cv
+        self.error_score = error_score
+        self.return_train_score = return_train_score
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.n_pending = n_pending
+        self.fit_timeout = fit_timeout
+        self.fit_memory_limit = fit_memory_limit
+        self.timeout = timeout
+        self.checkpoint = checkpoint
+        self.racing = racing
+        self.method = method
+        self.progress = progress
+
+    def __sklearn_tags__(self) -> Any:
+        """Take the tags of the inner estimator, but for array API support."""
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = False
+        return tags
+
+    def __sklearn_clone__(self) -> Self:
+        """Clone all but the values of the space: conditions and points name them.
+
+        Each fit clones them.
+        """
+        bare = copy.copy(self)
+        bare.param_space = bare.initial_points = None
+        cloned: Self = super(MVRSMSearchCV, bare).__sklearn_clone__()
+        for name in {"param_space", "initial_points"} & self.get_params(False).keys():
+            is_space = name == "param_space"
+            setattr(
+                cloned, name, copied_containers(getattr(self, name), is_space=is_space)
+            )
+        return cloned
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Search, and fit the best estimator on all data if ``refit``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            Training data, of any kind that ``GridSearchCV`` takes.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Target; None for unsupervised learning.
+        **params : dict of str to object
+            Passed to the ``fit`` of the estimator, the scorer and the splitter, as
+            ``GridSearchCV`` does.
+
+        Returns
+        -------
+        MVRSMSearchCV
+            The fitted search.
+
+        Raises
+        ------
+        ValueError
+            If something is wrong with an argument; if not a single fit succeeded; if
+            the first candidates all failed with the same exception; if the checkpoint
+            is of another search.
+        TimeoutError
+            If no candidate was finished within ``timeout``.
+        OSError
+            If the checkpoint cannot be written: before the first fit, or once the disk
+            is full.
+        RuntimeError
+            If another search is using the checkpoint.
+        """
+        for name in _FITTED:
+            self.__dict__.pop(name, None)
+        arguments = plain_arguments(self)
+        scorers = get_scorers(self)
+        X, y = indexable(X, y)
+        check_target(self, y)
+        check_memory_limit(arguments)
+        params = check_method_params(X, params=params)
+        routed = routed_params(self, params)
+        check_scorer_routing(scorers, routed.scorer.score)
+        tree = TaskTree(self, X, y, params.get("sample_weight"))
+        job = FitJob(
+            estimator=clone(self.estimator),
+            X=X,
+            y=y,
+            splits=self._draw_folds(X, y, routed.splitter.split),
+            scorer=scorers,
+            fit_params=routed.estimator.fit,
+            score_params=routed.scorer.score,
+            return_train_score=arguments.return_train_score,
+            raise_errors=self._raises,
+        )
+        self.space_ = make_space(self.param_space, self.estimator, X)
+        check_names(job.estimator, self.space_)
+        plan = make_plan(arguments)
+        race = Race(arguments.racing) if arguments.racing else None
+        judge = Judge(self, scorers, race)
+        default = first_point(arguments, self.space_, self.estimator, X)
+        with open_checkpoint(arguments, self.space_, job, plan) as checkpoint:
+            plan = plan if checkpoint is None else checkpoint.plan
+            self.optimizer_ = make_optimizer(
+                arguments, self.space_, plan, default=default
+            )
+            run_search(self, arguments, job, judge, tree, checkpoint)
+        if self.refit:
+            self._fit_best(X, y, job.fit_params, tree.refit)
+        tree.end()
+        return self
+
+    @property
+    def _raises(self) -> bool:
+        """Whether a fit that fails ends the search."""
+        return isinstance(self.error_score, str)
+
+    def _draw_folds(self, X: Any, y: Any, split_params: dict[str, Any]) -> list[Any]:
+        """Draw the folds, once, and set ``n_splits_`` and ``cv_``."""
+        cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        splits = draw(cv, X, y, split_params)
+        self.n_splits_ = len(splits)
+        self.cv_ = FrozenFolds(splits, num_samples(X))
+        return splits

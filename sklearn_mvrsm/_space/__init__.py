@@ -1,0 +1,29 @@
+"""Spaces: names, conditions and constraints on one side, numbers on the other."""
+
+from sklearn_mvrsm._space.base import UNSET, Countable, Parameter
+from sklearn_mvrsm._space.constraints import InfeasibleSpaceError
+from sklearn_mvrsm._space.default import Wanted, default_params
+from sklearn_mvrsm._space.layout import copied_containers
+from sklearn_mvrsm._space.parameters import Categorical, Integer, Ordinal, Real
+from sklearn_mvrsm._space.search_space import SearchSpace
+from sklearn_mvrsm._space.values import Originals, copied, is_integer, is_real, plain
+
+__all__ = [
+    "UNSET",
+    "Categorical",
+    "Countable",
+    "InfeasibleSpaceError",
+    "Integer",
+    "Ordinal",
+    "Originals",
+    "Parameter",
+    "Real",
+    "SearchSpace",
+    "Wanted",
+    "copied",
+    "copied_containers",
+    "default_params",
+    "is_integer",
+    "is_real",
+    "plain",
+]

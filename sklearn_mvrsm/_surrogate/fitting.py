@@ -1,0 +1,198 @@
+"""A belief made to suit the observations: relevance, strengths, lengths, the output.
+
+Relevance comes from an additive model (``relevance.py``), strengths and
+lengths from the likelihood (``marginal_likelihood.py``), which also chooses how
+much of the relevance is believed.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sklearn_mvrsm._domain import BoolArray, Domain, FloatArray, IntArray
+from sklearn_mvrsm._surrogate.hyperparameters import KINDS
+from sklearn_mvrsm._surrogate.kernel import Belief, safe_cholesky
+from sklearn_mvrsm._surrogate.marginal_likelihood import (
+    Parts,
+    learn_lengths,
+    learn_prior,
+)
+from sklearn_mvrsm._surrogate.matern_kernel import (
+    Coordinates,
+    matern,
+    squared_distances,
+)
+from sklearn_mvrsm._surrogate.output_warp import Output, choose_strength
+from sklearn_mvrsm._surrogate.overlap_kernel import Gates
+from sklearn_mvrsm._surrogate.relevance import additive_features, learn_relevance
+
+__all__ = ["Knowledge", "learn"]
+
+
+LEARN_ROWS = 250  # so many observations are learnt from whatever d is,
+ROWS_A_COORDINATE = 4  # more where there are many coordinates,
+LEARN_WORK = 2e8  # as far as the square of their number times d stays below
+POWERS = (0.0, 0.5, 1.0)  # of the relevance, the likelihood chooses
+RELEVANCE_LIMIT = 8.0  # a coordinate's scale lies in 1/8 .. 8
+TRUSTED_FROM = 50  # observations at which relevance counts by half
+WARP_FROM = 3  # observations a coordinate: fewer do not tell a warp from bad luck
+WARP_NOISE = 0.1  # share of variance left unexplained, above which nothing is warped
+FIRST_STEPS, LATER_STEPS = 15, 6  # of L-BFGS for the prior, twice that with lengths
+LEARN_FROM = 8  # fewer observations say nothing about the prior
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """A belief, and what the next lesson goes on from.
+
+    Parameters
+    ----------
+    belief : Belief
+    strength : float
+        Of the warp of values, see ``output_warp.py``.
+    log_variance : ndarray of shape (d,) or None
+        Of each coordinate in the additive model; None while nothing has been learnt.
+    """
+
+    belief: Belief
+    strength: float = 0.0
+    log_variance: FloatArray | None = None
+
+
+def learn(
+    known: Knowledge, points: FloatArray, active: BoolArray, values: FloatArray
+) -> Knowledge:
+    """Learn from observations, if there are enough of them.
+
+    Parameters
+    ----------
+    known : Knowledge
+        Where the searches for the likeliest start.
+    points : ndarray of shape (n, d)
+    active : ndarray of bool of shape (n, d)
+    values : ndarray of shape (n,)
+        Of the objective; their scale does not matter.
+    """
+    d = known.belief.domain.d
+    if len(values) < LEARN_FROM or not d:
+        return known
+    rows = _informative(values, _most_rows(d))
+    if not np.ptp(values[rows]) > 0.0:  # equal values say nothing
+        return known
+    output = Output.of(values, known.strength)
+    points, active, values = points[rows], active[rows], values[rows]
+    y = _standardised(output.apply(values))
+    belief = known.belief
+    domain, coded = belief.domain, points
+    if not belief.one_hot:
+        domain, coded = _numbered_anew(domain, points)
+    log_variance = _additive(domain, known.log_variance, coded, active, y)
+    relevance = _relevance(log_variance, len(y))
+    steps = FIRST_STEPS if known.log_variance is None else LATER_STEPS
+    belief = _likeliest(belief, relevance, (domain, coded), active, y, steps)
+    strength = 0.0
+    if len(values) >= WARP_FROM * d and belief.prior.noise <= WARP_NOISE:
+        strength = _warp(belief, points, active, values)
+    return Knowledge(belief, strength, log_variance)
+
+
+def _numbered_anew(domain: Domain, points: FloatArray) -> tuple[Domain, FloatArray]:
+    """Leave out the values of categories that no point has: they tell nothing."""
+    points, sizes = points.copy(), []
+    for i in range(domain.n_categorical):
+        found, points[:, i] = np.unique(points[:, i], return_inverse=True)
+        sizes.append(len(found))
+    return replace(domain, category_sizes=tuple(sizes)), points
+
+
+def _additive(
+    domain: Domain,
+    start: FloatArray | None,
+    points: FloatArray,
+    active: BoolArray,
+    y: FloatArray,
+) -> FloatArray:
+    """Return the log variance of each coordinate in the additive model."""
+    d, unit = domain.d, points.copy()
+    numbers = slice(domain.n_categorical, d)
+    span = np.where(domain.span > 0.0, domain.span, 1.0)
+    unit[:, numbers] = ((points - domain.lower) / span)[:, numbers]
+    features, group = additive_features(unit, active, domain.category_sizes)
+    steps = 10
+    if start is None:
+        start, steps = np.full(d, np.log(0.5 / max(d, 1))), 30
+    return learn_relevance(features, group, y, start, steps)
+
+
+def _relevance(log_variance: FloatArray, n: int) -> FloatArray:
+    """Return scales of the coordinates; from few points, shrunk towards equal."""
+    away = log_variance - log_variance.mean()
+    scale = np.exp(0.5 * away * n / (n + TRUSTED_FROM))
+    return np.asarray(np.clip(scale, 1.0 / RELEVANCE_LIMIT, RELEVANCE_LIMIT))
+
+
+def _likeliest(
+    belief: Belief,
+    relevance: FloatArray,
+    observed: tuple[Domain, FloatArray],
+    active: BoolArray,
+    y: FloatArray,
+    steps: int,
+) -> Belief:
+    """Choose a power of the relevance, strengths, and then the lengths too."""
+    domain, points = observed
+    coordinates = Coordinates(domain)
+    features = coordinates.features(points, active)
+    scaled = features * np.exp(-belief.log_lengths)[coordinates.group]
+    smooth, _ = matern(squared_distances(scaled, scaled))
+    start, best = belief.prior, np.inf
+    chosen = Parts(np.zeros((KINDS, 0, 0)), None, smooth)
+    for power in POWERS:
+        candidate = replace(belief, relevance=relevance**power)
+        z = Gates(domain, candidate.relevance).features(points, active)
+        similarity = z @ z.T if candidate.gates.count else None
+        parts = Parts(candidate.grams(points), similarity, smooth)
+        prior, loss = learn_prior(parts, y, start, steps)
+        if loss < best:
+            best, chosen, belief = loss, parts, replace(candidate, prior=prior)
+    prior, log_lengths = learn_lengths(
+        chosen,
+        features,
+        coordinates.group,
+        y,
+        (belief.prior, belief.log_lengths),
+        2 * steps,
+    )
+    return replace(belief, prior=prior, log_lengths=log_lengths)
+
+
+def _warp(
+    belief: Belief, points: FloatArray, active: BoolArray, values: FloatArray
+) -> float:
+    """Choose the strength of the warp of the values."""
+    rows = belief.rows(points, active)
+    covariance = belief.covariance(rows, rows)
+    covariance[np.diag_indices(len(values))] += belief.prior.noise
+    lower = safe_cholesky(covariance, belief.prior.noise)
+    return choose_strength(values, lower)
+
+
+def _standardised(y: FloatArray) -> FloatArray:
+    y = (y - y.min()) / (float(np.ptp(y)) or 1.0)  # squares neither overflow nor vanish
+    return np.asarray((y - y.mean()) / (float(y.std()) or 1.0))
+
+
+def _most_rows(d: int) -> int:
+    """Return how many observations tell of d scales and lengths, at a bounded cost."""
+    affordable = int(math.sqrt(LEARN_WORK / d))
+    return max(LEARN_ROWS, min(ROWS_A_COORDINATE * d, affordable))
+
+
+def _informative(y: FloatArray, limit: int) -> IntArray:
+    """Choose what to learn from: the best half and the latest, in order of arrival."""
+    if len(y) <= limit:
+        return np.arange(len(y))
+    best = np.argsort(y, kind="stable")[: limit // 2]
+    rest = np.setdiff1d(np.arange(len(y)), best)
+    return np.sort(np.concatenate([best, rest[-(limit - len(best)) :]]))

@@ -1,0 +1,270 @@
+"""What is believed of the function before it is observed: the covariance of points.
+
+Notation
+--------
+``Phi (n, D)``     splines at n points, scaled by their prior deviation
+``S (n, n)``       similarity of the gates, see ``overlap_kernel.py``
+``M (n, n)``       smooth covariance, see ``matern_kernel.py``
+``K (n, n)``       covariance ``(Phi Phi^T) (1 + gate S) + linear S + local
+                   exp(sharpness (S - 1)) + smooth M``
+
+The gated splines (every spline times every indicator of a category or integer) are
+never built: they enter through ``1 + gate S``.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sklearn_mvrsm._domain import BoolArray, Domain, FloatArray, IntArray
+from sklearn_mvrsm._paper import RidgeSplines
+from sklearn_mvrsm._surrogate.hyperparameters import KINDS, Prior, default_lengths
+from sklearn_mvrsm._surrogate.matern_kernel import (
+    Coordinates,
+    matern,
+    squared_distances,
+)
+from sklearn_mvrsm._surrogate.overlap_kernel import MOST_LISTED, Gates
+from sklearn_mvrsm._surrogate.span_basis import span_basis
+
+__all__ = ["Belief", "Rows", "safe_cholesky"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Features of n points, a row each.
+
+    Parameters
+    ----------
+    splines : ndarray of shape (n, D)
+        ``Phi``, scaled by the prior deviation of each spline's weight.
+    gates : ndarray of shape (n, q)
+        ``Z``, see ``overlap_kernel.py``.
+    smooth : ndarray of shape (n, w)
+        ``W / l``, see ``matern_kernel.py``.
+    codes : ndarray of shape (n, c)
+        Categories that have no column for each value, nan where they do not exist.
+        They are compared instead.
+    """
+
+    splines: FloatArray
+    gates: FloatArray
+    smooth: FloatArray
+    codes: FloatArray
+
+    def room(self, n: int) -> "Rows":
+        """Return n rows of the same widths, to be filled."""
+        parts = (self.splines, self.gates, self.smooth, self.codes)
+        return Rows(*(np.empty((n, part.shape[1])) for part in parts))
+
+    def first(self, n: int) -> "Rows":
+        """Return the first n rows, not copied."""
+        parts = (self.splines, self.gates, self.smooth, self.codes)
+        return Rows(*(part[:n] for part in parts))
+
+    def put(self, start: int, other: "Rows") -> None:
+        """Overwrite the rows from ``start`` on."""
+        rows = slice(start, start + len(other.splines))
+        self.splines[rows] = other.splines
+        self.gates[rows] = other.gates
+        self.smooth[rows] = other.smooth
+        self.codes[rows] = other.codes
+
+    def same(self, other: "Rows", weights: FloatArray) -> FloatArray:
+        """Return the weights, shape ``(c,)``, of the codes that are equal, added up.
+
+        The shape is ``(n, m)``, as for other products of rows.
+        """
+        total = np.zeros((len(self.codes), len(other.codes)))
+        for own, their, weight in zip(
+            self.codes.T, other.codes.T, weights, strict=True
+        ):
+            total += weight * (own[:, np.newaxis] == their)
+        return total
+
+    def different(self, other: "Rows", weights: FloatArray) -> FloatArray:
+        """Return the weights of the codes that exist in both and differ, added up."""
+        total = np.zeros((len(self.codes), len(other.codes)))
+        for own, their, weight in zip(
+            self.codes.T, other.codes.T, weights, strict=True
+        ):
+            column = own[:, np.newaxis]
+            total += weight * ((column < their) | (column > their))
+        return total
+
+
+@dataclass(frozen=True)
+class _Basis:
+    """The splines, what belongs to each, and the gates."""
+
+    splines: RidgeSplines
+    kind: IntArray
+    norm: FloatArray  # (KINDS,) variance one for each kind of spline over the box
+    gates: Gates
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """The covariance of any two points.
+
+    Parameters
+    ----------
+    domain : Domain
+        The box.
+    seed : int
+        Of the random directions and offsets.
+    relevance : ndarray of shape (d,)
+        How much each coordinate matters.
+    prior : Prior
+        How strong each part of the covariance is.
+    log_lengths : ndarray of shape (d,)
+        Of the smooth part.
+    """
+
+    domain: Domain
+    seed: int
+    relevance: FloatArray
+    prior: Prior
+    log_lengths: FloatArray
+
+    @classmethod
+    def default(cls, domain: Domain, seed: int) -> "Belief":
+        """Return what is believed before there are data."""
+        lengths = default_lengths(domain.d)
+        return cls(domain, seed, np.ones(domain.d), Prior.default(), lengths)
+
+    @cached_property
+    def _basis(self) -> _Basis:
+        rng = np.random.default_rng(self.seed)  # the same draws for every relevance
+        probes = self.domain.sample(rng, 100)
+        splines, kind = span_basis(self.domain, rng, self.relevance)
+        variance = splines.features(probes).var(axis=0)
+        total = np.bincount(kind, weights=variance, minlength=KINDS)
+        norm = 1.0 / np.where(total > 0.0, total, 1.0)
+        gates = Gates(self.domain, self.relevance, self.one_hot)
+        return _Basis(splines, kind, norm, gates)
+
+    @property
+    def one_hot(self) -> bool:
+        """Whether each value of each category has a feature."""
+        return sum(self.domain.category_sizes) <= MOST_LISTED
+
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """Features of the smooth part."""
+        return Coordinates(self.domain, self.one_hot)
+
+    @property
+    def splines(self) -> RidgeSplines:
+        """The ridge splines."""
+        return self._basis.splines
+
+    @property
+    def gates(self) -> Gates:
+        """The gates; without any, no spline is gated."""
+        return self._basis.gates
+
+    @property
+    def spline_scale(self) -> FloatArray:
+        """Prior deviation of each spline's weight, shape ``(D,)``."""
+        strength = np.sqrt(self._basis.norm * self.prior.splines)
+        return np.asarray(strength[self._basis.kind])
+
+    @property
+    def smooth_scale(self) -> FloatArray:
+        """One over the length of each feature of the smooth part."""
+        return np.asarray(np.exp(-self.log_lengths)[self.coordinates.group])
+
+    def rows(self, points: FloatArray, active: BoolArray) -> Rows:
+        """Return what points are in the covariance.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+        active : ndarray of bool of shape (n, d)
+        """
+        splines = self.splines.features(points)
+        splines *= self.spline_scale
+        smooth = self.coordinates.features(points, active) * self.smooth_scale
+        n_codes = 0 if self.one_hot else self.domain.n_categorical
+        codes = np.where(active, points, np.nan)[:, :n_codes]
+        return Rows(splines, self.gates.features(points, active), smooth, codes)
+
+    def covariance(self, rows: Rows, other: Rows) -> FloatArray:
+        """Return the covariance of each row with each other one."""
+        covariance = rows.splines @ other.splines.T
+        if self.gates.count:
+            similarity = rows.gates @ other.gates.T
+            if not self.one_hot:
+                similarity += rows.same(other, self.gates.shares)
+            factor, added = self.prior.gate(similarity)
+            covariance *= factor
+            covariance += added
+        squares = squared_distances(rows.smooth, other.smooth)
+        if not self.one_hot:
+            squares += self.apart(rows, other)
+        smooth, _ = matern(squares)
+        covariance += self.prior.smooth * smooth
+        return covariance
+
+    def similarity_to(self, rows: Rows, one: Rows) -> FloatArray:
+        """Return the similarity of each row to a single one, shape ``(n,)``."""
+        similarity = rows.gates @ one.gates[0]
+        if not self.one_hot:
+            similarity += rows.same(one, self.gates.shares)[:, 0]
+        return np.asarray(similarity)
+
+    def apart(self, rows: Rows, other: Rows) -> FloatArray:
+        """Return what different categories add to the squared distances."""
+        weights = np.exp(-2.0 * self.log_lengths[: rows.codes.shape[1]])
+        return rows.different(other, weights)
+
+    def variance(self, rows: Rows) -> FloatArray:
+        """Return the diagonal of a covariance."""
+        variance = np.einsum("ij,ij->i", rows.splines, rows.splines)
+        if self.gates.count:
+            similarity = np.einsum("ij,ij->i", rows.gates, rows.gates)
+            if not self.one_hot:
+                similarity += ~np.isnan(rows.codes) @ self.gates.shares
+            factor, added = self.prior.gate(similarity)
+            variance = variance * factor + added
+        return np.asarray(variance + self.prior.smooth)
+
+    def grams(self, points: FloatArray) -> FloatArray:
+        """Return the covariance of each kind of spline at strength one.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (KINDS, n, n)
+        """
+        basis = self._basis
+        phi = basis.splines.features(points)
+        grams = np.zeros((KINDS, len(points), len(points)))
+        for k in range(KINDS):
+            columns = phi[:, basis.kind == k]
+            grams[k] = basis.norm[k] * (columns @ columns.T)
+        return grams
+
+
+def safe_cholesky(matrix: FloatArray, noise: float) -> FloatArray:
+    """Factor a Schur complement; rounding must not make it indefinite.
+
+    Its exact eigenvalues are at least ``noise``, so adding some of it back is within
+    what rounding took.
+    """
+    identity = np.eye(len(matrix))
+    scale = max(float(np.trace(matrix)) / max(len(matrix), 1), noise)
+    jitter = 0.0
+    while True:
+        try:
+            lower = np.linalg.cholesky(matrix + jitter * identity)
+            return lower.astype(np.float64)
+        except np.linalg.LinAlgError:
+            if not np.isfinite(matrix).all():
+                raise
+            jitter = max(10.0 * jitter, noise, 1e-12 * scale)

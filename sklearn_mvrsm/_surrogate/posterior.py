@@ -1,0 +1,150 @@
+"""A slice of the posterior: along the reals, with everything that gates held.
+
+There it is smooth but for the kinks of the splines, and has a gradient. What the reals
+have no part in is worked out once, when the slice is made.
+
+Notation
+--------
+``k (n,)``        covariance of a point with the observations
+``alpha (n,)``    ``(K + lambda I)^-1 (y - mu)``; the value is ``mu + k . alpha``
+``beta (n,)``     ``(K + lambda I)^-1 k``; the variance is ``k(u, u) - k . beta``
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dpotrs
+
+from sklearn_mvrsm._domain import BoolArray, FloatArray
+from sklearn_mvrsm._surrogate.kernel import Belief, Rows
+from sklearn_mvrsm._surrogate.matern_kernel import matern
+
+__all__ = ["SMALLEST_VARIANCE", "Posterior", "Slice", "Solution"]
+
+
+SMALLEST_VARIANCE = 1e-12  # below, it is rounding
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The posterior at one point of a slice.
+
+    Parameters
+    ----------
+    value, deviation : float
+    pull_back : callable
+        Takes the derivatives of something in value and deviation, and gives its
+        gradient in the point, of shape ``(d,)``; meaningful for the reals.
+    """
+
+    value: float
+    deviation: float
+    pull_back: Callable[[float, float], FloatArray]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What the observations say, as a posterior needs it.
+
+    Parameters
+    ----------
+    rows : Rows
+        The observations.
+    upper : ndarray of shape (n, n)
+        Transposed Cholesky factor of their covariance, in Fortran's order: it is not
+        copied.
+    alpha : ndarray of shape (n,)
+    mean, amplitude : float
+        ``mu``, and the factor of every variance.
+    """
+
+    rows: Rows
+    upper: FloatArray
+    alpha: FloatArray
+    mean: float
+    amplitude: float
+
+
+class Slice:
+    """The posterior as a function of the reals.
+
+    Parameters
+    ----------
+    belief : Belief
+    solution : Solution
+    start : ndarray of shape (d,)
+        A point of the slice.
+    active : ndarray of bool of shape (d,)
+        Which coordinates exist there.
+    """
+
+    def __init__(
+        self, belief: Belief, solution: Solution, start: FloatArray, active: BoolArray
+    ) -> None:
+        self._solution = solution
+        self._start = start
+        self._real = belief.domain.real
+        rows, own = solution.rows, belief.rows(start[np.newaxis], active[np.newaxis])
+        self._factor, added = np.ones(len(rows.gates)), np.zeros(len(rows.gates))
+        self._own_factor, self._own = 1.0, 0.0
+        if belief.gates.count:
+            self._factor, added = belief.prior.gate(belief.similarity_to(rows, own))
+            both = belief.prior.gate(belief.similarity_to(own, own)[0])
+            self._own_factor, self._own = float(both[0]), float(both[1])
+
+        # splines: those of integers alone come first
+        first = belief.splines.first_along(self._real)
+        self._splines = belief.splines.since(first)
+        self._scale = belief.spline_scale[first:]
+        self._features = rows.splines[:, first:]
+        held = own.splines[0, :first]
+        self._known = (rows.splines[:, :first] @ held) * self._factor + added
+        self._strength = belief.prior.smooth
+        self._own += self._own_factor * float(held @ held) + self._strength
+
+        # the smooth part: the features of reals are the last ones
+        q = own.smooth.shape[1] - belief.domain.n_real
+        per_unit = belief.smooth_scale[q:] * active[self._real]
+        self._rate = per_unit * belief.coordinates.scale[belief.domain.n_integer :]
+        self._near = rows.smooth[:, q:] - own.smooth[0, q:]
+        self._far = ((rows.smooth[:, :q] - own.smooth[0, :q]) ** 2).sum(axis=1)
+        if not belief.one_hot:
+            self._far += belief.apart(rows, own)[:, 0]
+
+    def at(self, point: FloatArray) -> Posterior:
+        """Return the posterior at a point.
+
+        Parameters
+        ----------
+        point : ndarray of shape (d,)
+            It has the categories, integers and activity of the slice.
+        """
+        solution, real = self._solution, self._real
+        z = self._splines.arguments(point)
+        phi = np.maximum(z, 0.0) * self._scale
+        apart = self._near - (point[real] - self._start[real]) * self._rate
+        squares = self._far + np.einsum("ij,ij->i", apart, apart)
+        smooth, slope = matern(squares)
+        k = (self._features @ phi) * self._factor + self._known
+        k += self._strength * smooth
+        beta, _ = dpotrs(solution.upper, k, lower=0)
+        raw = float(phi @ phi) * self._own_factor + self._own - float(k @ beta)
+        variance = max(raw, SMALLEST_VARIANCE) * solution.amplitude
+        deviation = float(np.sqrt(variance))
+
+        def pull_back(by_value: float, by_deviation: float) -> FloatArray:
+            # deviation^2 = amplitude variance
+            by_variance = by_deviation * solution.amplitude / (2.0 * deviation)
+            by_variance *= raw > SMALLEST_VARIANCE
+            by_k = by_value * solution.alpha - 2.0 * by_variance * beta
+            weights = (by_k * self._factor) @ self._features
+            weights += 2.0 * by_variance * self._own_factor * phi
+            gradient = self._splines.pull_back(z, weights * self._scale)
+            # dm/dw = -slope (w - w_j)
+            along = (by_k * slope) @ apart
+            gradient[real] += self._strength * self._rate * along
+            return gradient
+
+        value = solution.mean + float(k @ solution.alpha)
+        return Posterior(value, deviation, pull_back)

@@ -1,0 +1,78 @@
+"""What the bar shows."""
+
+import builtins
+import time
+
+import pytest
+
+from sklearn_mvrsm._evaluation.scores import Candidate, FoldScore
+from sklearn_mvrsm._search.observers import ProgressBar
+
+pytest.importorskip("tqdm", reason="tqdm is optional")
+
+
+class Judge:
+    def score(self, candidate: Candidate):
+        return candidate.mean_test_score("score")
+
+
+def make_bar(n_slots=2):
+    return ProgressBar(3, 2, n_slots, Judge())
+
+
+def done(bar, candidate, fold, score, status="ok"):
+    scores = None if score is None else {"score": score}
+    bar.scored(FoldScore(candidate, fold, status, scores), {})
+
+
+def test_the_bar_counts_fits_and_shows_the_best_score(capsys):
+    with make_bar() as bar:
+        bar.started(0, {})
+        bar.started(1, {})
+        assert bar._bar.total == 6
+        assert bar._bar.postfix == "failed=0, running=2"
+        done(bar, 0, 0, 0.5)
+        done(bar, 0, 1, 0.7)
+        assert bar._bar.n == 2
+        assert bar._bar.postfix == "best=0.6, failed=0, running=2"
+        done(bar, 1, 0, None, "timeout")
+        done(bar, 1, 1, None, "skipped")
+        assert bar._bar.postfix == "best=0.6, failed=1, running=0"
+        bar.started(2, {})
+        done(bar, 2, 0, 0.1)
+        assert bar._bar.postfix == "best=0.6, failed=1, running=1"
+    assert "5/6" in capsys.readouterr().err
+
+
+def test_the_clock_of_the_bar_begins_with_the_first_fit_that_is_run():
+    with make_bar() as bar:
+        made = bar._bar.start_t = time.time() - 1000.0
+        for k in range(2):
+            bar.started(k, {})
+        done(bar, 0, 0, 0.5)  # of a checkpoint
+        assert (bar._bar.n, bar._bar.initial, bar._bar.start_t) == (1, 1, made)
+        now = time.monotonic()
+        fit = FoldScore(0, 1, "ok", {"score": 0.7}, started=now - 10.0, finished=now)
+        bar.scored(fit, {})
+        assert bar._bar.format_dict["elapsed"] == pytest.approx(10.0, abs=5.0)
+        done(bar, 1, 0, None, "skipped")
+        assert (bar._bar.n, bar._bar.initial) == (3, 1)
+
+
+def test_running_fits_are_at_most_the_slots():
+    with make_bar(n_slots=1) as bar:
+        bar.started(0, {})
+        assert bar._bar.postfix == "failed=0, running=1"
+
+
+def test_without_tqdm_the_message_says_how_to_get_it(monkeypatch):
+    real = builtins.__import__
+
+    def without_tqdm(name, *args, **kwargs):
+        if name.startswith("tqdm"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without_tqdm)
+    with pytest.raises(ImportError, match=r"sklearn-mvrsm\[progress\]"):
+        make_bar()

@@ -1,0 +1,258 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+from slopes import central_differences
+
+from sklearn_mvrsm._surrogate.hyperparameters import KINDS, Prior, default_lengths
+from sklearn_mvrsm._surrogate.marginal_likelihood import (
+    Parts,
+    _prior_loss,
+    learn_lengths,
+    learn_prior,
+)
+from sklearn_mvrsm._surrogate.matern_kernel import matern, squared_distances
+
+
+def standardised(y):
+    return (y - y.mean()) / y.std()
+
+
+def random_grams(n, rng, present=range(KINDS)):
+    grams = np.zeros((KINDS, n, n))
+    for k in present:
+        features = rng.normal(size=(n, 5 + k))
+        features[:, 0] = 1.0
+        grams[k] = features @ features.T / (5 + k)
+    return grams
+
+
+def random_similarity(n, rng, values=3):
+    codes = rng.integers(0, values, (n, 4))
+    return (codes[:, None] == codes).mean(axis=2)
+
+
+# --- the prior ------------------------------------------------------------------
+
+
+def random_parts(n, rng, gated=True, present=range(KINDS)):
+    w = rng.normal(size=(n, 3))
+    return Parts(
+        random_grams(n, rng, present),
+        random_similarity(n, rng) if gated else None,
+        matern(squared_distances(w, w))[0],
+    )
+
+
+def parts_of(grams, similarity=None):
+    return Parts(grams, similarity, np.zeros(grams.shape[1:]))
+
+
+def covariance_of(prior, parts):
+    """The docstring's covariance, term by term."""
+    grams, similarity = parts.grams, parts.similarity
+    splines = prior.log[:KINDS]
+    gate, linear, local, sharpness, smooth, noise = np.exp(prior.log[KINDS:])
+    base = sum(np.exp(splines[k]) * grams[k] for k in range(KINDS))
+    if similarity is not None:
+        base = (
+            (1.0 + gate * similarity) * base
+            + linear * similarity
+            + local * np.exp(sharpness * (similarity - 1.0))
+        )
+    return base + smooth * parts.smooth + noise * np.eye(len(base))
+
+
+@pytest.mark.parametrize("gated", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_loss_of_a_prior_is_the_negative_log_likelihood(gated, seed):
+    rng = np.random.default_rng(seed)
+    n = 15
+    parts = random_parts(n, rng, gated)
+    prior = Prior(rng.normal(0.0, 1.0, KINDS + 6))
+    y = rng.normal(size=n)
+    loss, _, _ = _prior_loss(prior, parts, y)
+    density = multivariate_normal(cov=covariance_of(prior, parts))
+    constant = 0.5 * n * np.log(2.0 * np.pi)
+    assert loss + constant == pytest.approx(-density.logpdf(y), rel=1e-8)
+
+
+@pytest.mark.parametrize("gated", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_gradient_of_the_prior_equals_finite_differences(gated, seed):
+    rng = np.random.default_rng(seed)
+    parts = random_parts(12, rng, gated, present=[0, 2, 3])
+    y = rng.normal(size=12)
+    log = rng.normal(0.0, 1.0, KINDS + 6)
+    _, gradient, _ = _prior_loss(Prior(log), parts, y)
+    expected = central_differences(lambda x: _prior_loss(Prior(x), parts, y)[0], log)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_properties_of_a_prior_undo_the_logarithms():
+    prior = Prior(np.log(np.arange(1.0, KINDS + 7.0)))
+    np.testing.assert_allclose(prior.splines, [1.0, 2.0, 3.0, 4.0])
+    assert prior.smooth == pytest.approx(9.0)
+    assert prior.noise == pytest.approx(10.0)
+    factor, added = prior.gate(np.array([0.0, 1.0]))
+    np.testing.assert_allclose(factor, [1.0, 6.0])
+    np.testing.assert_allclose(added, [7.0 * np.exp(-8.0), 6.0 + 7.0])
+
+
+def test_the_default_prior_cannot_be_altered_by_a_user():
+    Prior.default().log[:] = 99.0
+    assert np.all(Prior.default().log < 9.0)
+
+
+def made_data(n, rng, strengths, noise):
+    """Draw y from a prior over two kinds of splines."""
+    grams = random_grams(n, rng, present=[0, 1])
+    covariance = strengths[0] * grams[0] + strengths[1] * grams[1]
+    covariance += noise * np.eye(n)
+    y = np.linalg.cholesky(covariance) @ rng.normal(size=n)
+    return grams, standardised(y), noise / y.var()
+
+
+@pytest.mark.parametrize("noise", [1e-4, 1e-2, 0.3])
+def test_the_noise_is_recovered(noise):
+    rng = np.random.default_rng(0)
+    grams, y, true_noise = made_data(150, rng, (1.0, 1.0), noise)
+    prior, _ = learn_prior(parts_of(grams), y, Prior.default(), 15)
+    assert true_noise / 3.0 < prior.noise < true_noise * 3.0
+
+
+def test_the_kind_of_spline_that_explains_the_data_gets_the_variance():
+    rng = np.random.default_rng(1)
+    for strengths in ((1.0, 1e-6), (1e-6, 1.0)):
+        grams, y, _ = made_data(120, rng, strengths, 1e-3)
+        prior, _ = learn_prior(parts_of(grams), y, Prior.default(), 15)
+        first, second = prior.splines[:2]
+        assert (first > 20.0 * second) == (strengths[0] > strengths[1])
+        assert (second > 20.0 * first) == (strengths[1] > strengths[0])
+
+
+def test_gates_are_strong_where_categories_change_the_shape():
+    rng = np.random.default_rng(2)
+    n = 120
+    gates = []
+    for depends in (True, False):
+        features = rng.normal(size=(n, 6))
+        codes = rng.integers(0, 3, n)
+        shapes = rng.normal(size=(3, 6))
+        weights = shapes[codes] if depends else shapes[[0] * n]
+        y = standardised((features * weights).sum(axis=1))
+        grams = np.zeros((KINDS, n, n))
+        grams[0] = features @ features.T / 6.0
+        similarity = (codes[:, None] == codes).astype(float)
+        prior, _ = learn_prior(parts_of(grams, similarity), y, Prior.default(), 15)
+        gates.append(np.exp(prior.log[KINDS]))
+    assert gates[0] > 5.0 * gates[1]
+
+
+def test_what_the_data_do_not_touch_stays_where_it_was():
+    rng = np.random.default_rng(3)
+    grams = random_grams(40, rng, present=[1])
+    start = Prior(Prior.default().log + rng.normal(0.0, 0.3, KINDS + 6))
+    prior, _ = learn_prior(parts_of(grams), rng.normal(size=40), start, 15)
+    touched = np.zeros(KINDS + 6, dtype=bool)
+    touched[[1, KINDS + 5]] = True
+    assert np.array_equal(prior.log[~touched], start.log[~touched])
+    assert np.all(prior.log[touched] != start.log[touched])
+
+
+def test_learning_the_prior_lowers_the_loss_step_by_step():
+    rng = np.random.default_rng(4)
+    grams = random_grams(50, rng)
+    similarity = random_similarity(50, rng)
+    y = standardised(grams[0] @ rng.normal(size=50))
+    losses = [
+        learn_prior(parts_of(grams, similarity), y, Prior.default(), steps)[1]
+        for steps in (1, 3, 15)
+    ]
+    assert losses[0] > losses[1] > losses[2]
+    parts = parts_of(grams, similarity)
+    found, _ = learn_prior(parts, y, Prior.default(), 15)
+    again, loss = learn_prior(parts, y, found, 1)
+    assert loss <= losses[2] + 1e-9
+    assert np.all(np.isfinite(again.log))
+
+
+def test_repeated_and_contradictory_observations_are_no_trouble():
+    rng = np.random.default_rng(5)
+    features = np.repeat(rng.normal(size=(10, 4)), 5, axis=0) * 1e4
+    grams = np.zeros((KINDS, 50, 50))
+    grams[0] = features @ features.T
+    for y in (np.repeat(rng.normal(size=10), 5), rng.normal(size=50)):
+        start = Prior(Prior.default().log)
+        start.log[-1] = np.log(1e-8)
+        for begin in (start, Prior.default()):
+            prior, loss = learn_prior(parts_of(grams), standardised(y), begin, 15)
+            assert np.all(np.isfinite(prior.log))
+            assert np.isfinite(loss)
+
+
+def test_without_splines_and_gates_all_is_noise():
+    y = standardised(np.random.default_rng(6).normal(size=60))
+    prior, _ = learn_prior(parts_of(np.zeros((KINDS, 60, 60))), y, Prior.default(), 30)
+    assert 0.3 < prior.noise < 3.0
+
+
+# --- the lengths ----------------------------------------------------------------
+
+
+def smooth_parts(features):
+    n = len(features)
+    return Parts(np.zeros((KINDS, n, n)), None, np.eye(n))
+
+
+def wave(features):
+    """Turns three times along the first coordinate, hardly along the second."""
+    return standardised(np.sin(18.0 * features[:, 0]) + 0.3 * features[:, 1])
+
+
+def test_the_length_tells_how_fast_values_change_along_a_coordinate():
+    features = np.random.default_rng(7).random((80, 3))
+    y, group = wave(features), np.arange(3)
+    start = Prior.default(), default_lengths(3)
+    prior, lengths = learn_lengths(
+        smooth_parts(features), features, group, y, start, 60
+    )
+    assert np.exp(lengths[0]) < 0.6
+    assert lengths[1] > lengths[0] + 1.0
+    assert lengths[2] > lengths[0] + 1.0
+    assert prior.noise < 0.05
+
+
+def test_lengths_are_those_of_the_greatest_posterior():
+    rng = np.random.default_rng(8)
+    features = rng.random((40, 4))
+    group = np.array([0, 0, 1, 2])
+    y = wave(features)
+    parts = random_parts(40, rng, present=[0, 3])
+    start = Prior.default(), default_lengths(3)
+    prior, lengths = learn_lengths(parts, features, group, y, start, 300)
+
+    def loss(lengths):
+        scaled = features * np.exp(-lengths)[group]
+        smooth, _ = matern(squared_distances(scaled, scaled))
+        value, _, _ = _prior_loss(prior, replace(parts, smooth=smooth), y)
+        return value + 0.5 * np.sum((lengths - default_lengths(3)) ** 2)
+
+    assert np.abs(central_differences(loss, lengths)).max() < 0.02
+    assert loss(lengths) < loss(default_lengths(3)) - 1.0
+
+
+def test_what_says_nothing_about_lengths_leaves_what_was_believed():
+    features = np.zeros((30, 2))
+    y = standardised(np.random.default_rng(9).normal(size=30))
+    start = Prior.default(), default_lengths(2)
+    _, lengths = learn_lengths(
+        smooth_parts(features), features, np.arange(2), y, start, 30
+    )
+    np.testing.assert_allclose(lengths, default_lengths(2), atol=1e-6)
+
+
+def test_believed_lengths_grow_as_distances_do():
+    np.testing.assert_allclose(default_lengths(9), default_lengths(1)[0] + np.log(3.0))
+    assert default_lengths(0).shape == (0,)
