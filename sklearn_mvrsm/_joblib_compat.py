@@ -37,6 +37,7 @@ __all__ = [
     "is_local_backend",
     "kill_process_tree",
     "one_worker_executor",
+    "redirect_tracker",
     "report_death",
     "submit_to_backend",
     "take_over_semaphores",
@@ -133,12 +134,19 @@ def take_over_semaphores(executor: Any) -> list[str]:
 
 
 def forbid_recycling() -> None:
-    """Keep loky from replacing a worker that grew, and reporting what it shared."""
+    """Keep loky, in this worker, from replacing it once it has grown by 300 MB."""
     process_executor._USE_PSUTIL = False
-    tracker = resource_tracker._resource_tracker
-    if sys.platform == "linux" and tracker._fd is not None:
+
+
+def redirect_tracker(file: int, module: Any = resource_tracker) -> None:
+    """Have the resource tracker of a module, by default loky's, write to a file.
+
+    What it knew is left to the process that started this one.
+    """
+    tracker = module._resource_tracker
+    if tracker._fd is not None:
         os.close(tracker._fd)
-        tracker._fd = tracker._pid = None  # one of its own is started, and killed, too
+    tracker._fd, tracker._pid = os.dup(file), None
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ Each prints one line of JSON with what it saw.
 
 import contextlib
 import json
+import multiprocessing.shared_memory
 import os
 import pickle
 import signal
@@ -250,6 +251,50 @@ def strangers_left(folder):
             if is_running(int(pid)) or os.path.getmtime(path) != noted:
                 found.append(kind)
     return found
+
+
+def share(folder, ending):
+    """Share by all means with processes of one's own; end as asked for."""
+    from joblib import Parallel, delayed
+
+    kept = multiprocessing.shared_memory.SharedMemory(create=True, size=1_000_000)
+    semaphore = multiprocessing.get_context("spawn").Semaphore()
+    multiprocessing.get_context("fork").Manager()
+    names = [kept._name, "/sem." + semaphore._semlock.name.strip("/")]
+    data = np.ones(2_000_000)
+    Parallel(n_jobs=2)(delayed(np.sum)(data) for _ in range(4))
+    with open(os.path.join(folder, "shared"), "w") as file:
+        json.dump([os.getpid(), names], file)
+    if ending == "late":
+        Parallel(n_jobs=2)(delayed(time.sleep)(100 + 0 * data[0]) for _ in range(2))
+    if ending == "crash":
+        os._exit(3)
+
+
+def shared():
+    """Fits that share with processes of their own, and end in several ways."""
+    folder, left = sys.argv[2], {}
+    path = os.path.join(folder, "shared")
+    for ending in ("well", "late", "crash", "closed"):
+        with WorkerPool(1) as pool:
+            how = "late" if ending == "closed" else ending
+            pool.submit("fit", share, folder, how, timeout=1000.0)
+            while not os.path.exists(path):
+                pool.next_event(0.05)
+            if ending == "late":
+                pool._slots[0].run.deadline = time.monotonic()
+            if ending != "closed":
+                events(pool)
+            if ending == "well":  # it goes with its process
+                pool.submit("next", os.getpid)
+                events(pool)
+        with open(path) as file:
+            pid, names = json.load(file)
+        os.remove(path)
+        mine = [f"/{n}" for n in os.listdir("/dev/shm") if f"sem.loky-{pid}-" in n]
+        there = [name for name in names if os.path.exists(f"/dev/shm{name}")]
+        left[ending] = mine + there + os.listdir(os.environ["TMPDIR"])
+    tell(left=left)
 
 
 def is_running(pid):

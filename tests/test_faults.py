@@ -319,6 +319,7 @@ CASES = {
     "growth without psutil": without_psutil,
     "killed workers": script("killed_workers"),
     "nested": script("nested"),
+    "shared": script("shared"),
     "slow import, big data": script("slow_import"),
     "cpu time": script("cpu_time"),
     "SIGINT to the group": disturbed(
@@ -452,6 +453,13 @@ def test_the_processes_of_a_late_fit_go_with_it(finished):
         "left": [],
         "well": True,
     }
+
+
+@one_case("shared")
+def test_what_a_fit_shared_goes_with_its_process_without_a_word(finished):
+    kinds = ("well", "late", "crash", "closed")
+    assert finished.seen == {"left": {kind: [] for kind in kinds}}
+    assert finished.stderr == ""
 
 
 @one_case("slow import, big data")

@@ -31,6 +31,7 @@ from sklearn_mvrsm._execution.outcomes import (
     describe,
 )
 from sklearn_mvrsm._execution.reaper import kill_marked, remove_leftovers
+from sklearn_mvrsm._execution.resources import report_resources
 from sklearn_mvrsm._execution.watchdog import MARK
 from sklearn_mvrsm._joblib_compat import cloudpickle_dumps, forbid_recycling
 
@@ -53,7 +54,9 @@ class Answer:
     elapsed: float
 
 
-def enter_process(lifeline: Connection, parent: int) -> None:
+def enter_process(
+    lifeline: Connection, parent: int, resources: Connection | None
+) -> None:
     """Give this process its group and its watch: the first thing that it does."""
     if os.name == "posix":
         os.setpgid(0, 0)
@@ -66,9 +69,16 @@ def enter_process(lifeline: Connection, parent: int) -> None:
         # what loses its parent becomes a child of this process, and can be found
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
     forbid_recycling()
+    if resources is not None:
+        report_resources(resources.fileno())
+        _kept.append(resources)
     threading.Thread(
         target=_watch_parent, args=(lifeline, parent), name="watch-parent", daemon=True
     ).start()
+
+
+_kept: list[Connection] = []
+"""What would be closed if nobody held it."""
 
 
 def _watch_parent(lifeline: Connection, parent: int) -> None:

@@ -28,6 +28,7 @@ from sklearn_mvrsm._execution.reaper import (
     remove_leftovers,
     remove_semaphores,
 )
+from sklearn_mvrsm._execution.resources import Resources
 from sklearn_mvrsm._execution.watchdog import (
     MARK,
     signals_blocked,
@@ -74,14 +75,17 @@ class WorkerProcess:
         self._killed = False
         self._mark = watchdog().new_mark()
         marks = {MARK: os.environ.get(MARK, "") + self._mark}
+        self._resources = Resources()
+        arguments = (lifeline, os.getpid(), self._resources.writer)
         self._executor = one_worker_executor(
-            enter_process, (lifeline, os.getpid()), {**_NO_LEAK_CHECK, **env, **marks}
+            enter_process, arguments, {**_NO_LEAK_CHECK, **env, **marks}
         )
         try:
             with children_allowed(), _interrupts_blocked():
                 self.ready: Future[Answer] = self._executor.submit(set_up, setup)
         except BaseException:  # it may be there, without a thread that serves it
             kill_marked({self._mark.encode(): None})
+            self._resources.close()
             raise
         close_result_writer(self._executor)
         self._process = executor_process(self._executor)
@@ -178,8 +182,9 @@ class WorkerProcess:
         for _ in range(_REAP_TRIES):
             if self.has_exited:
                 report_death(self._executor, self._process)
-                return
+                break
             self._process.join(_REAP_SECONDS / _REAP_TRIES)
+        self._resources.close()
 
     def notice_death(self, *, just_died: bool) -> None:
         """Have the caller's thread learn that the process is gone, if it is.

@@ -197,6 +197,7 @@ def test_elsewhere_the_tree_of_processes_is_killed(monkeypatch):
     monkeypatch.setattr(process.WorkerProcess, "is_alive", True)
     worker = object.__new__(process.WorkerProcess)
     worker._process, worker._killed = Ended(None), False
+    worker._resources = process.Resources()
     worker.discard()
     worker.discard()
     assert trees == [worker._process]
@@ -214,7 +215,7 @@ def test_a_process_gets_a_group_and_forgets_interrupts(monkeypatch):
     try:
         with process._interrupts_blocked():
             signal.pthread_kill(threading.get_ident(), signal.SIGINT)
-            child.enter_process("lifeline", 42)
+            child.enter_process("lifeline", 42, None)
             assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
     finally:
         signal.signal(signal.SIGINT, handler)
