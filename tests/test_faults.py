@@ -233,7 +233,8 @@ def killed_after_its_watch(pid):
     before = watches_of(pid)
     for watch in before:
         watch.kill()
-    while not set(watches_of(pid)) - set(before):
+    end = time.monotonic() + LIMIT
+    while not set(watches_of(pid)) - set(before) and time.monotonic() < end:
         time.sleep(0.05)
     os.kill(pid, signal.SIGKILL)
 

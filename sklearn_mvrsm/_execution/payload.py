@@ -78,7 +78,7 @@ class PayloadFile:
         return os.path.join(self._folder, "payload")
 
     def __enter__(self) -> Self:
-        self._watchdog, self._pid = watchdog().hold(), os.getpid()
+        self._watchdog, self._owner = watchdog().hold(), os.getpid()
         try:
             remove_leftovers()
             self._folder = tempfile.mkdtemp(prefix=PREFIX)
@@ -96,7 +96,8 @@ class PayloadFile:
         write_payload(self.path, self._content, self._reduce)
 
     def _remove(self) -> None:
-        if os.getpid() == self._pid:  # in a process that was forked it is not its own
+        if os.getpid() == self._owner:  # in a process that was forked it is not its own
+            self._owner = -1
             if self._claim >= 0:
                 os.close(self._claim)
             remove_folder(self._folder)

@@ -49,6 +49,7 @@ class Watchdog:
         self._n_starts = 0
         self._over = threading.Event()
         self._over.set()
+        self._thread: threading.Thread | None = None
         self._beat = 0.0
         self._stood_still = 0.0
 
@@ -68,12 +69,16 @@ class Watchdog:
             return  # a process that was forked has a watch of its own
         with self._lock:
             self._n_holders -= 1
-            if self._n_holders == 0:
-                self._over.set()
-                if self._reaper is not None:
-                    self._reaper.kill()
-                    self._reaper.communicate()
-                    self._reaper = None
+            if self._n_holders:
+                return
+            self._over.set()
+            thread, self._thread = self._thread, None
+            if self._reaper is not None:
+                self._reaper.kill()
+                self._reaper.communicate()
+                self._reaper = None
+        if thread is not None:
+            thread.join()
 
     def new_mark(self) -> str:
         """Return a mark for a worker that is to be started."""
@@ -100,7 +105,7 @@ class Watchdog:
         thread = threading.Thread(target=self._run, args=(over,), daemon=True)
         with contextlib.suppress(RuntimeError):  # the system has no thread to give
             thread.start()
-            self._over = over
+            self._over, self._thread = over, thread
 
     def _run(self, over: threading.Event) -> None:
         while not over.wait(_BEAT_SECONDS):
