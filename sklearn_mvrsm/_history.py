@@ -8,7 +8,7 @@ import numpy as np
 
 from sklearn_mvrsm._domain import FloatArray
 
-__all__ = ["History", "penalised"]
+__all__ = ["History", "impute_failures"]
 
 
 OUTLIER = 30.0  # times the height of the worst tenth above the best: diverged
@@ -39,7 +39,7 @@ class History:
     seen: Set[bytes]
 
 
-def penalised(values: FloatArray) -> FloatArray:
+def impute_failures(values: FloatArray) -> FloatArray:
     """Return what the surrogate is shown: values that are finite and of one kind.
 
     One that has diverged must not hide the differences between the others: where a

@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from scipy.special import erfcx, ndtr
 
 from sklearn_mvrsm._domain import BoolArray, FloatArray
-from sklearn_mvrsm._surrogate import Slice
+from sklearn_mvrsm._surrogate import RealSlice
 
 __all__ = ["climb_expected_improvement", "log_expected_improvement"]
 
@@ -71,7 +71,7 @@ def _log_h_far(z: _Floats) -> tuple[_Floats, _Floats]:
 
 
 def climb_expected_improvement(
-    posterior: Slice,
+    posterior: RealSlice,
     start: FloatArray,
     box: tuple[FloatArray, FloatArray],
     free: BoolArray,
@@ -81,7 +81,7 @@ def climb_expected_improvement(
 
     Parameters
     ----------
-    posterior : Slice
+    posterior : RealSlice
         At the categories, integers and activity of ``start``.
     start : ndarray of shape (d,)
     box : tuple of ndarray of shape (d,) and ndarray of shape (d,)
@@ -107,7 +107,7 @@ def climb_expected_improvement(
         z = np.float64(-here.value / here.deviation)
         both = _log_h_near(z) if z > NEAR else _log_h_far(z)
         log_h, slope = (float(each) for each in both)
-        gradient = here.pull_back(
+        gradient = here.gradient(
             -slope / here.deviation, float(1.0 - slope * z) / here.deviation
         )
         return -(math.log(here.deviation) + log_h), -gradient[moving]

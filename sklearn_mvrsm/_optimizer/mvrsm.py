@@ -23,7 +23,7 @@ from sklearn_mvrsm._domain import (
     Region,
     redraw,
 )
-from sklearn_mvrsm._history import History, penalised
+from sklearn_mvrsm._history import History, impute_failures
 from sklearn_mvrsm._optimizer.acquisition import (
     climb_expected_improvement,
     log_expected_improvement,
@@ -97,11 +97,11 @@ class MvrsmMethod:
         """
         self._refresh(history)
         points = history.points[self._rows]
-        values = penalised(history.values[self._rows])
+        values = impute_failures(history.values[self._rows])
         self.surrogate.solve(values)
         if len(history.pending):
             pending = history.pending
-            self.surrogate.imagine(pending, self.region.active(pending))
+            self.surrogate.fantasize(pending, self.region.active(pending))
         kind = self.steps.draw(rng)
         if kind == MODEL:
             point = self._model_step(points, values, rng)
@@ -130,13 +130,13 @@ class MvrsmMethod:
         -------
         value, deviation : ndarray of shape (n,)
         """
-        values = penalised(history.values)
+        values = impute_failures(history.values)
         rows = np.array([*self._rows, *range(self._known, len(values))])
         if len(rows) > CAPACITY:
             rows = _memorable(rows, values[rows])
         told, values = history.points[rows], values[rows]
         surrogate = Surrogate(self.region.domain, self.surrogate.seed)
-        surrogate.learn(told, self.region.active(told), values)
+        surrogate.fit_hyperparameters(told, self.region.active(told), values)
         surrogate.solve(values)
         parts = [
             surrogate.predict_with_deviation(part, self.region.active(part))
@@ -152,12 +152,14 @@ class MvrsmMethod:
         self._rows += range(n - len(new), n)
         crowded = len(self._rows) > CAPACITY
         if crowded:
-            self._forget(penalised(history.values[self._rows]))
+            self._forget(impute_failures(history.values[self._rows]))
         if crowded or len(self._rows) >= GROWTH * self._learnt_at:
             self._learnt_at = len(self._rows)
             points = history.points[self._rows]
-            values = penalised(history.values[self._rows])
-            self.surrogate.learn(points, self.region.active(points), values)
+            values = impute_failures(history.values[self._rows])
+            self.surrogate.fit_hyperparameters(
+                points, self.region.active(points), values
+            )
         elif len(new):
             self.surrogate.append(new, self.region.active(new))
 
@@ -190,7 +192,7 @@ class MvrsmMethod:
     def _descend(self, point: FloatArray, iterations: int) -> tuple[FloatArray, float]:
         """Minimise the section of the surrogate at the point's gates."""
         active = self.region.active(point)
-        weights, constant = self.surrogate.section(point, active)
+        weights, constant = self.surrogate.spline_at(point, active)
         minimum, value = minimise_spline(
             self.surrogate.splines,
             weights,
@@ -210,7 +212,7 @@ class MvrsmMethod:
         changed = []
         for i in changeable:
             codes = np.arange(domain.category_sizes[i])
-            if not self.surrogate.belief.one_hot:
+            if not self.surrogate.kernel.one_hot:
                 most = max(SWEEP_MOST // len(changeable), SWEEP_FEWEST)
                 codes = self._sampled_codes(int(i), most, rng)
             for code in codes[codes != point[i]]:
@@ -232,7 +234,7 @@ class MvrsmMethod:
 
         The surrogate expects the same of all values that it has not observed.
         """
-        observed = self.surrogate.rows.codes[-most:, i]
+        observed = self.surrogate.features.codes[-most:, i]
         drawn = rng.integers(self.region.domain.category_sizes[i], size=most)
         codes = np.concatenate([observed[~np.isnan(observed)], drawn])
         return np.unique(codes.astype(np.intp))
@@ -257,7 +259,7 @@ class MvrsmMethod:
         rng: np.random.Generator,
     ) -> FloatArray:
         parents = points[_best(values, PARENTS, rng)]
-        chance = self.steps.chance(self.surrogate.belief.relevance)
+        chance = self.steps.chance(self.surrogate.kernel.relevance)
         region, width = self.region, self.steps.width
         near = neighbours(region, parents, CANDIDATES, width, chance, rng)
         anywhere = region.canonical(region.domain.sample(rng, ANYWHERE))
@@ -289,7 +291,7 @@ class MvrsmMethod:
             free = active & real & (domain.span > 0.0)
             if not free.any():
                 continue
-            posterior = self.surrogate.slice(start, active)
+            posterior = self.surrogate.real_slice(start, active)
             reach = BOX * self.steps.width * domain.span
             low = np.maximum(domain.lower, start - reach)
             high = np.minimum(domain.upper, start + reach)
@@ -320,7 +322,7 @@ class MvrsmMethod:
         if len(points) <= limit:
             return points
         active = self.region.active(incumbent)
-        weights, _ = surrogate.section(incumbent, active)
+        weights, _ = surrogate.spline_at(incumbent, active)
         values = splines.features(points) @ weights
         return points[np.sort(np.argsort(values, kind="stable")[:limit])]
 

@@ -105,13 +105,13 @@ class RidgeSplines:
         gradient : ndarray of shape (d,)
         """
         z = self.arguments(point)
-        return float(weights @ np.maximum(z, 0.0)), self.pull_back(z, weights)
+        return float(weights @ np.maximum(z, 0.0)), self.gradient(z, weights)
 
     def arguments(self, point: FloatArray) -> FloatArray:
         """Evaluate ``s_k (a_group(k) . u - o_k)``, shape ``(D,)``, at one point."""
         return ((self.directions @ point)[self.group] - self.offset) * self.sign
 
-    def pull_back(self, z: FloatArray, weights: FloatArray) -> FloatArray:
+    def gradient(self, z: FloatArray, weights: FloatArray) -> FloatArray:
         """Return the gradient of ``g`` where its splines have the arguments ``z``.
 
         Parameters

@@ -1,4 +1,4 @@
-"""A belief made to suit the observations: relevance, strengths, lengths, the output.
+"""A kernel made to suit the observations: relevance, strengths, lengths, the output.
 
 Relevance comes from an additive model (``relevance.py``), strengths and
 lengths from the likelihood (``marginal_likelihood.py``), which also chooses how
@@ -12,22 +12,22 @@ import numpy as np
 
 from sklearn_mvrsm._domain import BoolArray, Domain, FloatArray, IntArray
 from sklearn_mvrsm._surrogate.hyperparameters import KINDS
-from sklearn_mvrsm._surrogate.kernel import Belief, safe_cholesky
+from sklearn_mvrsm._surrogate.kernel import Kernel, safe_cholesky
 from sklearn_mvrsm._surrogate.marginal_likelihood import (
-    Parts,
-    learn_lengths,
-    learn_prior,
+    KernelTerms,
+    maximise_posterior,
+    maximise_posterior_with_lengthscales,
 )
 from sklearn_mvrsm._surrogate.matern_kernel import (
-    Coordinates,
+    MaternFeatures,
     matern,
     squared_distances,
 )
-from sklearn_mvrsm._surrogate.output_warp import Output, choose_strength
-from sklearn_mvrsm._surrogate.overlap_kernel import Gates
-from sklearn_mvrsm._surrogate.relevance import additive_features, learn_relevance
+from sklearn_mvrsm._surrogate.output_warp import OutputTransform, choose_warp
+from sklearn_mvrsm._surrogate.overlap_kernel import OverlapKernel
+from sklearn_mvrsm._surrogate.relevance import additive_features, fit_relevance
 
-__all__ = ["Knowledge", "learn"]
+__all__ = ["FittedModel", "fit_hyperparameters"]
 
 
 LEARN_ROWS = 250  # so many observations are learnt from whatever d is,
@@ -43,58 +43,58 @@ LEARN_FROM = 8  # fewer observations say nothing about the prior
 
 
 @dataclass(frozen=True, eq=False)
-class Knowledge:
-    """A belief, and what the next lesson goes on from.
+class FittedModel:
+    """A kernel, and what the next lesson goes on from.
 
     Parameters
     ----------
-    belief : Belief
+    kernel : Kernel
     strength : float
         Of the warp of values, see ``output_warp.py``.
     log_variance : ndarray of shape (d,) or None
         Of each coordinate in the additive model; None while nothing has been learnt.
     """
 
-    belief: Belief
-    strength: float = 0.0
+    kernel: Kernel
+    warp: float = 0.0
     log_variance: FloatArray | None = None
 
 
-def learn(
-    known: Knowledge, points: FloatArray, active: BoolArray, values: FloatArray
-) -> Knowledge:
+def fit_hyperparameters(
+    model: FittedModel, points: FloatArray, active: BoolArray, values: FloatArray
+) -> FittedModel:
     """Learn from observations, if there are enough of them.
 
     Parameters
     ----------
-    known : Knowledge
+    model : FittedModel
         Where the searches for the likeliest start.
     points : ndarray of shape (n, d)
     active : ndarray of bool of shape (n, d)
     values : ndarray of shape (n,)
         Of the objective; their scale does not matter.
     """
-    d = known.belief.domain.d
+    d = model.kernel.domain.d
     if len(values) < LEARN_FROM or not d:
-        return known
+        return model
     rows = _informative(values, _most_rows(d))
     if not np.ptp(values[rows]) > 0.0:  # equal values say nothing
-        return known
-    output = Output.of(values, known.strength)
+        return model
+    output = OutputTransform.of(values, model.warp)
     points, active, values = points[rows], active[rows], values[rows]
     y = _standardised(output.apply(values))
-    belief = known.belief
-    domain, coded = belief.domain, points
-    if not belief.one_hot:
+    kernel = model.kernel
+    domain, coded = kernel.domain, points
+    if not kernel.one_hot:
         domain, coded = _numbered_anew(domain, points)
-    log_variance = _additive(domain, known.log_variance, coded, active, y)
+    log_variance = _additive(domain, model.log_variance, coded, active, y)
     relevance = _relevance(log_variance, len(y))
-    steps = FIRST_STEPS if known.log_variance is None else LATER_STEPS
-    belief = _likeliest(belief, relevance, (domain, coded), active, y, steps)
-    strength = 0.0
-    if len(values) >= WARP_FROM * d and belief.prior.noise <= WARP_NOISE:
-        strength = _warp(belief, points, active, values)
-    return Knowledge(belief, strength, log_variance)
+    steps = FIRST_STEPS if model.log_variance is None else LATER_STEPS
+    kernel = _maximise_posterior(kernel, relevance, (domain, coded), active, y, steps)
+    warp = 0.0
+    if len(values) >= WARP_FROM * d and kernel.hyperparameters.noise <= WARP_NOISE:
+        warp = _choose_warp(kernel, points, active, values)
+    return FittedModel(kernel, warp, log_variance)
 
 
 def _numbered_anew(domain: Domain, points: FloatArray) -> tuple[Domain, FloatArray]:
@@ -122,7 +122,7 @@ def _additive(
     steps = 10
     if start is None:
         start, steps = np.full(d, np.log(0.5 / max(d, 1))), 30
-    return learn_relevance(features, group, y, start, steps)
+    return fit_relevance(features, group, y, start, steps)
 
 
 def _relevance(log_variance: FloatArray, n: int) -> FloatArray:
@@ -132,50 +132,54 @@ def _relevance(log_variance: FloatArray, n: int) -> FloatArray:
     return np.asarray(np.clip(scale, 1.0 / RELEVANCE_LIMIT, RELEVANCE_LIMIT))
 
 
-def _likeliest(
-    belief: Belief,
+def _maximise_posterior(
+    kernel: Kernel,
     relevance: FloatArray,
     observed: tuple[Domain, FloatArray],
     active: BoolArray,
     y: FloatArray,
     steps: int,
-) -> Belief:
+) -> Kernel:
     """Choose a power of the relevance, strengths, and then the lengths too."""
     domain, points = observed
-    coordinates = Coordinates(domain)
+    coordinates = MaternFeatures(domain)
     features = coordinates.features(points, active)
-    scaled = features * np.exp(-belief.log_lengths)[coordinates.group]
+    scaled = features * np.exp(-kernel.log_lengthscales)[coordinates.group]
     smooth, _ = matern(squared_distances(scaled, scaled))
-    start, best = belief.prior, np.inf
-    chosen = Parts(np.zeros((KINDS, 0, 0)), None, smooth)
+    start, best = kernel.hyperparameters, np.inf
+    chosen = KernelTerms(np.zeros((KINDS, 0, 0)), None, smooth)
     for power in POWERS:
-        candidate = replace(belief, relevance=relevance**power)
-        z = Gates(domain, candidate.relevance).features(points, active)
-        similarity = z @ z.T if candidate.gates.count else None
-        parts = Parts(candidate.grams(points), similarity, smooth)
-        prior, loss = learn_prior(parts, y, start, steps)
+        candidate = replace(kernel, relevance=relevance**power)
+        z = OverlapKernel(domain, candidate.relevance).features(points, active)
+        similarity = z @ z.T if candidate.overlap.count else None
+        terms = KernelTerms(candidate.grams(points), similarity, smooth)
+        theta, loss = maximise_posterior(terms, y, start, steps)
         if loss < best:
-            best, chosen, belief = loss, parts, replace(candidate, prior=prior)
-    prior, log_lengths = learn_lengths(
+            best, chosen, kernel = (
+                loss,
+                terms,
+                replace(candidate, hyperparameters=theta),
+            )
+    theta, log_lengthscales = maximise_posterior_with_lengthscales(
         chosen,
         features,
         coordinates.group,
         y,
-        (belief.prior, belief.log_lengths),
+        (kernel.hyperparameters, kernel.log_lengthscales),
         2 * steps,
     )
-    return replace(belief, prior=prior, log_lengths=log_lengths)
+    return replace(kernel, hyperparameters=theta, log_lengthscales=log_lengthscales)
 
 
-def _warp(
-    belief: Belief, points: FloatArray, active: BoolArray, values: FloatArray
+def _choose_warp(
+    kernel: Kernel, points: FloatArray, active: BoolArray, values: FloatArray
 ) -> float:
     """Choose the strength of the warp of the values."""
-    rows = belief.rows(points, active)
-    covariance = belief.covariance(rows, rows)
-    covariance[np.diag_indices(len(values))] += belief.prior.noise
-    lower = safe_cholesky(covariance, belief.prior.noise)
-    return choose_strength(values, lower)
+    rows = kernel.features(points, active)
+    covariance = kernel.covariance(rows, rows)
+    covariance[np.diag_indices(len(values))] += kernel.hyperparameters.noise
+    lower = safe_cholesky(covariance, kernel.hyperparameters.noise)
+    return choose_warp(values, lower)
 
 
 def _standardised(y: FloatArray) -> FloatArray:

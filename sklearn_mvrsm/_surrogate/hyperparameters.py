@@ -1,7 +1,4 @@
-"""The hyperparameters of the covariance, and what is believed of them without data.
-
-They are kept as logarithms, each with a normal prior: a centre, a spread and bounds.
-"""
+"""The kernel's hyperparameters as logarithms, and their normal priors."""
 
 from dataclasses import dataclass
 
@@ -14,16 +11,16 @@ __all__ = [
     "CENTRE",
     "GATE",
     "KINDS",
-    "LENGTH_BOUNDS",
+    "LENGTHSCALE_BOUNDS",
     "LINEAR",
     "LOCAL",
     "NOISE",
     "SHARPNESS",
     "SMOOTH",
     "SPREAD",
-    "Prior",
-    "default_lengths",
-    "disbelief",
+    "Hyperparameters",
+    "default_lengthscales",
+    "negative_log_prior",
 ]
 
 
@@ -31,7 +28,7 @@ KINDS = 4  # of splines: see span_basis
 
 
 @dataclass(frozen=True)
-class Prior:
+class Hyperparameters:
     """Logarithms of the prior's strengths.
 
     The covariance of two points with spline covariances ``B_k``, similarity ``S`` and
@@ -48,7 +45,7 @@ class Prior:
     log: FloatArray
 
     @classmethod
-    def default(cls) -> "Prior":
+    def default(cls) -> "Hyperparameters":
         """Return what is believed before there are data."""
         return cls(CENTRE.copy())
 
@@ -78,22 +75,22 @@ GATE, LINEAR, LOCAL, SHARPNESS, SMOOTH, NOISE = range(KINDS, KINDS + 6)
 CENTRE = np.log([1.0] * KINDS + [1.0, 0.3, 0.3, 3.0, 1.0, 1e-3])
 SPREAD = np.array([1.5] * KINDS + [1.0, 1.5, 1.5, 0.7, 2.0, 2.0])
 BOUNDS = [(-12.0, 12.0)] * (KINDS + 5) + [(np.log(1e-8), 1.0)]
-LENGTH_BOUNDS = (-4.0, 6.0)  # of a log length
-_LENGTH = 0.5  # usual length of one coordinate alone, in units of its range
+LENGTHSCALE_BOUNDS = (-4.0, 6.0)  # of a log length
+_LENGTHSCALE = 0.5  # usual length of one coordinate alone, in units of its range
 
 
-def default_lengths(d: int) -> FloatArray:
+def default_lengthscales(d: int) -> FloatArray:
     """Return the log lengths that are believed in before there are data.
 
     They grow with the root of the number of coordinates, as distances do (Hvarfner,
     Hellsten and Nardi, ICML 2024).
     """
-    return np.full(d, np.log(_LENGTH * np.sqrt(max(d, 1))))
+    return np.full(d, np.log(_LENGTHSCALE * np.sqrt(max(d, 1))))
 
 
-def disbelief(
+def negative_log_prior(
     values: FloatArray, centre: FloatArray, spread: FloatArray
 ) -> tuple[float, FloatArray]:
-    """Return the negative log density of a normal belief, and its gradient."""
+    """Return the negative log density of a normal kernel, and its gradient."""
     z = (values - centre) / spread
     return 0.5 * float(z @ z), z / spread

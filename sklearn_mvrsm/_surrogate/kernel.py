@@ -19,20 +19,24 @@ import numpy as np
 
 from sklearn_mvrsm._domain import BoolArray, Domain, FloatArray, IntArray
 from sklearn_mvrsm._paper import RidgeSplines
-from sklearn_mvrsm._surrogate.hyperparameters import KINDS, Prior, default_lengths
+from sklearn_mvrsm._surrogate.hyperparameters import (
+    KINDS,
+    Hyperparameters,
+    default_lengthscales,
+)
 from sklearn_mvrsm._surrogate.matern_kernel import (
-    Coordinates,
+    MaternFeatures,
     matern,
     squared_distances,
 )
-from sklearn_mvrsm._surrogate.overlap_kernel import MOST_LISTED, Gates
+from sklearn_mvrsm._surrogate.overlap_kernel import MOST_LISTED, OverlapKernel
 from sklearn_mvrsm._surrogate.span_basis import span_basis
 
-__all__ = ["Belief", "Rows", "safe_cholesky"]
+__all__ = ["Features", "Kernel", "safe_cholesky"]
 
 
 @dataclass(frozen=True)
-class Rows:
+class Features:
     """Features of n points, a row each.
 
     Parameters
@@ -49,29 +53,29 @@ class Rows:
     """
 
     splines: FloatArray
-    gates: FloatArray
+    overlap: FloatArray
     smooth: FloatArray
     codes: FloatArray
 
-    def room(self, n: int) -> "Rows":
+    def room(self, n: int) -> "Features":
         """Return n rows of the same widths, to be filled."""
-        parts = (self.splines, self.gates, self.smooth, self.codes)
-        return Rows(*(np.empty((n, part.shape[1])) for part in parts))
+        parts = (self.splines, self.overlap, self.smooth, self.codes)
+        return Features(*(np.empty((n, part.shape[1])) for part in parts))
 
-    def first(self, n: int) -> "Rows":
+    def first(self, n: int) -> "Features":
         """Return the first n rows, not copied."""
-        parts = (self.splines, self.gates, self.smooth, self.codes)
-        return Rows(*(part[:n] for part in parts))
+        parts = (self.splines, self.overlap, self.smooth, self.codes)
+        return Features(*(part[:n] for part in parts))
 
-    def put(self, start: int, other: "Rows") -> None:
+    def put(self, start: int, other: "Features") -> None:
         """Overwrite the rows from ``start`` on."""
         rows = slice(start, start + len(other.splines))
         self.splines[rows] = other.splines
-        self.gates[rows] = other.gates
+        self.overlap[rows] = other.overlap
         self.smooth[rows] = other.smooth
         self.codes[rows] = other.codes
 
-    def same(self, other: "Rows", weights: FloatArray) -> FloatArray:
+    def same(self, other: "Features", weights: FloatArray) -> FloatArray:
         """Return the weights, shape ``(c,)``, of the codes that are equal, added up.
 
         The shape is ``(n, m)``, as for other products of rows.
@@ -83,7 +87,7 @@ class Rows:
             total += weight * (own[:, np.newaxis] == their)
         return total
 
-    def different(self, other: "Rows", weights: FloatArray) -> FloatArray:
+    def different(self, other: "Features", weights: FloatArray) -> FloatArray:
         """Return the weights of the codes that exist in both and differ, added up."""
         total = np.zeros((len(self.codes), len(other.codes)))
         for own, their, weight in zip(
@@ -101,11 +105,11 @@ class _Basis:
     splines: RidgeSplines
     kind: IntArray
     norm: FloatArray  # (KINDS,) variance one for each kind of spline over the box
-    gates: Gates
+    overlap: OverlapKernel
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
+class Kernel:
     """The covariance of any two points.
 
     Parameters
@@ -116,23 +120,25 @@ class Belief:
         Of the random directions and offsets.
     relevance : ndarray of shape (d,)
         How much each coordinate matters.
-    prior : Prior
+    prior : Hyperparameters
         How strong each part of the covariance is.
-    log_lengths : ndarray of shape (d,)
+    log_lengthscales : ndarray of shape (d,)
         Of the smooth part.
     """
 
     domain: Domain
     seed: int
     relevance: FloatArray
-    prior: Prior
-    log_lengths: FloatArray
+    hyperparameters: Hyperparameters
+    log_lengthscales: FloatArray
 
     @classmethod
-    def default(cls, domain: Domain, seed: int) -> "Belief":
+    def default(cls, domain: Domain, seed: int) -> "Kernel":
         """Return what is believed before there are data."""
-        lengths = default_lengths(domain.d)
-        return cls(domain, seed, np.ones(domain.d), Prior.default(), lengths)
+        lengthscales = default_lengthscales(domain.d)
+        return cls(
+            domain, seed, np.ones(domain.d), Hyperparameters.default(), lengthscales
+        )
 
     @cached_property
     def _basis(self) -> _Basis:
@@ -142,8 +148,8 @@ class Belief:
         variance = splines.features(probes).var(axis=0)
         total = np.bincount(kind, weights=variance, minlength=KINDS)
         norm = 1.0 / np.where(total > 0.0, total, 1.0)
-        gates = Gates(self.domain, self.relevance, self.one_hot)
-        return _Basis(splines, kind, norm, gates)
+        overlap = OverlapKernel(self.domain, self.relevance, self.one_hot)
+        return _Basis(splines, kind, norm, overlap)
 
     @property
     def one_hot(self) -> bool:
@@ -151,9 +157,9 @@ class Belief:
         return sum(self.domain.category_sizes) <= MOST_LISTED
 
     @cached_property
-    def coordinates(self) -> Coordinates:
+    def matern_features(self) -> MaternFeatures:
         """Features of the smooth part."""
-        return Coordinates(self.domain, self.one_hot)
+        return MaternFeatures(self.domain, self.one_hot)
 
     @property
     def splines(self) -> RidgeSplines:
@@ -161,22 +167,22 @@ class Belief:
         return self._basis.splines
 
     @property
-    def gates(self) -> Gates:
+    def overlap(self) -> OverlapKernel:
         """The gates; without any, no spline is gated."""
-        return self._basis.gates
+        return self._basis.overlap
 
     @property
     def spline_scale(self) -> FloatArray:
-        """Prior deviation of each spline's weight, shape ``(D,)``."""
-        strength = np.sqrt(self._basis.norm * self.prior.splines)
+        """Hyperparameters deviation of each spline's weight, shape ``(D,)``."""
+        strength = np.sqrt(self._basis.norm * self.hyperparameters.splines)
         return np.asarray(strength[self._basis.kind])
 
     @property
-    def smooth_scale(self) -> FloatArray:
+    def inverse_lengthscales(self) -> FloatArray:
         """One over the length of each feature of the smooth part."""
-        return np.asarray(np.exp(-self.log_lengths)[self.coordinates.group])
+        return np.asarray(np.exp(-self.log_lengthscales)[self.matern_features.group])
 
-    def rows(self, points: FloatArray, active: BoolArray) -> Rows:
+    def features(self, points: FloatArray, active: BoolArray) -> Features:
         """Return what points are in the covariance.
 
         Parameters
@@ -186,50 +192,52 @@ class Belief:
         """
         splines = self.splines.features(points)
         splines *= self.spline_scale
-        smooth = self.coordinates.features(points, active) * self.smooth_scale
+        smooth = (
+            self.matern_features.features(points, active) * self.inverse_lengthscales
+        )
         n_codes = 0 if self.one_hot else self.domain.n_categorical
         codes = np.where(active, points, np.nan)[:, :n_codes]
-        return Rows(splines, self.gates.features(points, active), smooth, codes)
+        return Features(splines, self.overlap.features(points, active), smooth, codes)
 
-    def covariance(self, rows: Rows, other: Rows) -> FloatArray:
+    def covariance(self, rows: Features, other: Features) -> FloatArray:
         """Return the covariance of each row with each other one."""
         covariance = rows.splines @ other.splines.T
-        if self.gates.count:
-            similarity = rows.gates @ other.gates.T
+        if self.overlap.count:
+            similarity = rows.overlap @ other.overlap.T
             if not self.one_hot:
-                similarity += rows.same(other, self.gates.shares)
-            factor, added = self.prior.gate(similarity)
+                similarity += rows.same(other, self.overlap.shares)
+            factor, added = self.hyperparameters.gate(similarity)
             covariance *= factor
             covariance += added
         squares = squared_distances(rows.smooth, other.smooth)
         if not self.one_hot:
             squares += self.apart(rows, other)
         smooth, _ = matern(squares)
-        covariance += self.prior.smooth * smooth
+        covariance += self.hyperparameters.smooth * smooth
         return covariance
 
-    def similarity_to(self, rows: Rows, one: Rows) -> FloatArray:
+    def similarity_to(self, rows: Features, one: Features) -> FloatArray:
         """Return the similarity of each row to a single one, shape ``(n,)``."""
-        similarity = rows.gates @ one.gates[0]
+        similarity = rows.overlap @ one.overlap[0]
         if not self.one_hot:
-            similarity += rows.same(one, self.gates.shares)[:, 0]
+            similarity += rows.same(one, self.overlap.shares)[:, 0]
         return np.asarray(similarity)
 
-    def apart(self, rows: Rows, other: Rows) -> FloatArray:
+    def apart(self, rows: Features, other: Features) -> FloatArray:
         """Return what different categories add to the squared distances."""
-        weights = np.exp(-2.0 * self.log_lengths[: rows.codes.shape[1]])
+        weights = np.exp(-2.0 * self.log_lengthscales[: rows.codes.shape[1]])
         return rows.different(other, weights)
 
-    def variance(self, rows: Rows) -> FloatArray:
+    def variance(self, rows: Features) -> FloatArray:
         """Return the diagonal of a covariance."""
         variance = np.einsum("ij,ij->i", rows.splines, rows.splines)
-        if self.gates.count:
-            similarity = np.einsum("ij,ij->i", rows.gates, rows.gates)
+        if self.overlap.count:
+            similarity = np.einsum("ij,ij->i", rows.overlap, rows.overlap)
             if not self.one_hot:
-                similarity += ~np.isnan(rows.codes) @ self.gates.shares
-            factor, added = self.prior.gate(similarity)
+                similarity += ~np.isnan(rows.codes) @ self.overlap.shares
+            factor, added = self.hyperparameters.gate(similarity)
             variance = variance * factor + added
-        return np.asarray(variance + self.prior.smooth)
+        return np.asarray(variance + self.hyperparameters.smooth)
 
     def grams(self, points: FloatArray) -> FloatArray:
         """Return the covariance of each kind of spline at strength one.

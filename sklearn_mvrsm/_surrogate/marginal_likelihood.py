@@ -1,10 +1,10 @@
-"""What the data says about the prior: type-II likelihood, tempered by beliefs.
+"""Maximum a posteriori hyperparameters: type-II likelihood times normal priors.
 
 A few steps of L-BFGS on the marginal likelihood of the observations under a Gaussian
 prior on the weights ``c`` (MacKay, Neural Computation 4(3), 1992; Rasmussen and
 Williams, 2006, section 5.4) tell how strong each kind of spline, the gates, the smooth
-part and the noise are (:func:`learn_prior`), and with them how far along each
-coordinate the smooth part sees (:func:`learn_lengths`).
+part and the noise are (:func:`maximise_posterior`), and with them how far along each
+coordinate the smooth part sees (:func:`maximise_posterior_with_lengthscales`).
 
 Notation
 --------
@@ -27,20 +27,20 @@ from sklearn_mvrsm._surrogate.hyperparameters import (
     CENTRE,
     GATE,
     KINDS,
-    LENGTH_BOUNDS,
+    LENGTHSCALE_BOUNDS,
     LINEAR,
     LOCAL,
     NOISE,
     SHARPNESS,
     SMOOTH,
     SPREAD,
-    Prior,
-    default_lengths,
-    disbelief,
+    Hyperparameters,
+    default_lengthscales,
+    negative_log_prior,
 )
 from sklearn_mvrsm._surrogate.matern_kernel import matern, squared_distances
 
-__all__ = ["Parts", "learn_lengths", "learn_prior"]
+__all__ = ["KernelTerms", "maximise_posterior", "maximise_posterior_with_lengthscales"]
 
 
 _REFUSED = 1e10  # returned where the covariance is numerically singular
@@ -57,7 +57,7 @@ def _cholesky_inverse(covariance: FloatArray) -> tuple[FloatArray, FloatArray] |
 
 
 @dataclass(frozen=True)
-class Parts:
+class KernelTerms:
     """What the prior's strengths weigh: the parts of a covariance at strength one.
 
     Parameters
@@ -85,52 +85,54 @@ class Parts:
         return np.array([*present, NOISE])
 
 
-def learn_prior(
-    parts: Parts, y: FloatArray, start: Prior, steps: int
-) -> tuple[Prior, float]:
+def maximise_posterior(
+    terms: KernelTerms, y: FloatArray, start: Hyperparameters, steps: int
+) -> tuple[Hyperparameters, float]:
     """Set the prior's strengths by maximum a posteriori type-II likelihood.
 
     Parameters
     ----------
-    parts : Parts
+    parts : KernelTerms
     y : ndarray of shape (n,)
         Observations with zero mean and unit variance.
-    start : Prior
+    start : Hyperparameters
         Where the search starts.
     steps : int
         Iterations of L-BFGS.
 
     Returns
     -------
-    prior : Prior
+    prior : Hyperparameters
     loss : float
         Negative log posterior, comparable between calls on the same ``y``.
     """
-    free = parts.free()
+    free = terms.free()
 
     def loss(values: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient, _ = _prior_loss(_with(start, free, values), parts, y)
-        away, pull = disbelief(values, CENTRE[free], SPREAD[free])
+        value, gradient, _ = _negative_log_likelihood(
+            _updated(start, free, values), terms, y
+        )
+        away, pull = negative_log_prior(values, CENTRE[free], SPREAD[free])
         return value + away, gradient[free] + pull
 
     bounds = [BOUNDS[k] for k in free]
-    found, value = _descend(loss, start.log[free], bounds, steps)
-    return _with(start, free, found), value
+    found, value = _minimise(loss, start.log[free], bounds, steps)
+    return _updated(start, free, found), value
 
 
-def learn_lengths(
-    parts: Parts,
+def maximise_posterior_with_lengthscales(
+    terms: KernelTerms,
     features: FloatArray,
     group: IntArray,
     y: FloatArray,
-    start: tuple[Prior, FloatArray],
+    start: tuple[Hyperparameters, FloatArray],
     steps: int,
-) -> tuple[Prior, FloatArray]:
+) -> tuple[Hyperparameters, FloatArray]:
     """Set the lengths of the smooth part, and with them the prior's strengths.
 
     Parameters
     ----------
-    parts : Parts
+    parts : KernelTerms
         The smooth part is computed anew.
     features : ndarray of shape (n, q)
         ``W``, for lengths of one.
@@ -138,46 +140,50 @@ def learn_lengths(
         Coordinate of each feature.
     y : ndarray of shape (n,)
         Observations with zero mean and unit variance.
-    start : tuple of Prior and ndarray of shape (d,)
+    start : tuple of Hyperparameters and ndarray of shape (d,)
         Where the search starts: strengths and log lengths.
     steps : int
         Iterations of L-BFGS.
 
     Returns
     -------
-    prior : Prior
-    log_lengths : ndarray of shape (d,)
+    prior : Hyperparameters
+    log_lengthscales : ndarray of shape (d,)
     """
-    free, centre = parts.free(), default_lengths(len(start[1]))
+    free, centre = terms.free(), default_lengthscales(len(start[1]))
     m = len(free)
 
     def loss(values: FloatArray) -> tuple[float, FloatArray]:
         scaled = features * np.exp(-values[m:])[group]
         smooth, slope = matern(squared_distances(scaled, scaled))
-        prior = _with(start[0], free, values[:m])
-        value, gradient, weight = _prior_loss(prior, replace(parts, smooth=smooth), y)
-        away, pull = disbelief(values[:m], CENTRE[free], SPREAD[free])
-        far, back = disbelief(values[m:], centre, np.ones_like(centre))
+        theta = _updated(start[0], free, values[:m])
+        value, gradient, weight = _negative_log_likelihood(
+            theta, replace(terms, smooth=smooth), y
+        )
+        away, pull = negative_log_prior(values[:m], CENTRE[free], SPREAD[free])
+        far, back = negative_log_prior(values[m:], centre, np.ones_like(centre))
         # sum_ab V_ab (w_a - w_b)^2 with V symmetric, feature by feature
-        weight = prior.smooth * weight * slope
+        weight = theta.smooth * weight * slope
         spread = weight.sum(axis=1) @ scaled**2
         spread -= np.einsum("ij,ij->j", scaled, weight @ scaled)
         along = np.bincount(group, weights=2.0 * spread, minlength=len(centre))
         return value + away + far, np.concatenate([gradient[free] + pull, along + back])
 
-    bounds = [BOUNDS[k] for k in free] + [LENGTH_BOUNDS] * len(centre)
+    bounds = [BOUNDS[k] for k in free] + [LENGTHSCALE_BOUNDS] * len(centre)
     first = np.concatenate([start[0].log[free], start[1]])
-    found, _ = _descend(loss, first, bounds, steps)
-    return _with(start[0], free, found[:m]), found[m:]
+    found, _ = _minimise(loss, first, bounds, steps)
+    return _updated(start[0], free, found[:m]), found[m:]
 
 
-def _with(prior: Prior, free: IntArray, values: FloatArray) -> Prior:
-    log = prior.log.copy()
+def _updated(
+    theta: Hyperparameters, free: IntArray, values: FloatArray
+) -> Hyperparameters:
+    log = theta.log.copy()
     log[free] = values
-    return Prior(log)
+    return Hyperparameters(log)
 
 
-def _descend(
+def _minimise(
     loss: Callable[[FloatArray], tuple[float, FloatArray]],
     start: FloatArray,
     bounds: Sequence[tuple[float, float]],
@@ -194,20 +200,20 @@ def _descend(
     return np.asarray(result.x), float(result.fun)
 
 
-def _prior_loss(
-    prior: Prior, parts: Parts, y: FloatArray
+def _negative_log_likelihood(
+    theta: Hyperparameters, terms: KernelTerms, y: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
     """Return the negative log likelihood, its gradient in the logarithms and in K."""
-    grams, similarity, smooth = parts.grams, parts.similarity, parts.smooth
-    gradient = np.zeros(len(prior.log))
-    base = np.tensordot(prior.splines, grams, axes=1)
+    grams, similarity, smooth = terms.grams, terms.similarity, terms.smooth
+    gradient = np.zeros(len(theta.log))
+    base = np.tensordot(theta.splines, grams, axes=1)
     factor, added = (
         (np.ones_like(base), np.zeros_like(base))
         if similarity is None
-        else prior.gate(similarity)
+        else theta.gate(similarity)
     )
-    covariance = base * factor + added + prior.smooth * smooth
-    covariance[np.diag_indices_from(covariance)] += prior.noise
+    covariance = base * factor + added + theta.smooth * smooth
+    covariance[np.diag_indices_from(covariance)] += theta.noise
     decomposed = _cholesky_inverse(covariance)
     if decomposed is None:
         return _REFUSED, gradient, np.zeros_like(covariance)
@@ -215,11 +221,11 @@ def _prior_loss(
     alpha = inverse @ y
     # d(-log p)/dK = 1/2 (K^-1 - alpha alpha^T)
     slope = 0.5 * (inverse - np.outer(alpha, alpha))
-    gradient[:KINDS] = prior.splines * np.tensordot(grams, slope * factor, axes=2)
-    gradient[SMOOTH] = prior.smooth * np.vdot(slope, smooth)
-    gradient[NOISE] = prior.noise * np.trace(slope)
+    gradient[:KINDS] = theta.splines * np.tensordot(grams, slope * factor, axes=2)
+    gradient[SMOOTH] = theta.smooth * np.vdot(slope, smooth)
+    gradient[NOISE] = theta.noise * np.trace(slope)
     if similarity is not None:
-        gate, linear, local, sharpness = np.exp(prior.log[KINDS : KINDS + 4])
+        gate, linear, local, sharpness = np.exp(theta.log[KINDS : KINDS + 4])
         peak = local * np.exp(sharpness * (similarity - 1.0))
         gradient[GATE] = gate * np.vdot(slope, base * similarity)
         gradient[LINEAR] = linear * np.vdot(slope, similarity)

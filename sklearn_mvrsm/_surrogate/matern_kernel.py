@@ -20,7 +20,7 @@ import numpy as np
 
 from sklearn_mvrsm._domain import BoolArray, Domain, FloatArray, IntArray
 
-__all__ = ["Coordinates", "matern", "squared_distances"]
+__all__ = ["MaternFeatures", "matern", "squared_distances"]
 
 
 PRESENCE = 0.5  # distance between being at the lower end and being inactive
@@ -29,7 +29,7 @@ ROOT_5 = float(np.sqrt(5.0))
 
 
 @dataclass(frozen=True)
-class Coordinates:
+class MaternFeatures:
     """Features whose distances are those of the coordinates.
 
     Two values of a category are one apart, as are the two ends of a number. What is

@@ -7,7 +7,7 @@ Notation
 ``t``    ``log(1 + a z) / a``, and ``z`` itself for ``a = 0``
 
 A logarithm keeps the differences between good values visible beside values that are
-far worse. How strong it has to be is a question to the data: :func:`choose_strength`
+far worse. How strong it has to be is a question to the data: :func:`choose_warp`
 compares likelihoods of ``y``, the slope of the warp included (Snelson, Rasmussen and
 Ghahramani, NIPS 2003).
 """
@@ -19,14 +19,14 @@ from scipy.linalg import solve_triangular
 
 from sklearn_mvrsm._domain import FloatArray
 
-__all__ = ["STRENGTHS", "Output", "choose_strength"]
+__all__ = ["WARPS", "OutputTransform", "choose_warp"]
 
 
-STRENGTHS = (0.0, 1.0, 4.0)
+WARPS = (0.0, 1.0, 4.0)
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputTransform:
     """A monotone map from values of the objective to what the surrogate is shown.
 
     Parameters
@@ -41,35 +41,35 @@ class Output:
 
     low: float
     scale: float
-    strength: float
+    warp: float
 
     @classmethod
-    def of(cls, values: FloatArray, strength: float) -> "Output":
+    def of(cls, values: FloatArray, warp: float) -> "OutputTransform":
         """Return the map that suits these values."""
         low = float(values.min())
         width = float(np.ptp(values)) or 1.0  # squares must not overflow or vanish
         scale = width * float(((values - low) / width).std()) or 1.0
-        return cls(low, scale, strength)
+        return cls(low, scale, warp)
 
     def apply(self, values: FloatArray) -> FloatArray:
         """Map values of the objective."""
         z = (values - self.low) / self.scale
-        if self.strength == 0.0:
+        if self.warp == 0.0:
             return z
-        return np.asarray(np.log1p(self.strength * z) / self.strength)
+        return np.asarray(np.log1p(self.warp * z) / self.warp)
 
     def invert(
         self, mean: FloatArray, deviation: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return median and deviation in units of the objective, to first order."""
-        if self.strength == 0.0:
+        if self.warp == 0.0:
             return self.low + self.scale * mean, self.scale * deviation
-        slope = np.exp(self.strength * mean)
-        z = np.expm1(self.strength * mean) / self.strength
+        slope = np.exp(self.warp * mean)
+        z = np.expm1(self.warp * mean) / self.warp
         return self.low + self.scale * z, self.scale * slope * deviation
 
 
-def choose_strength(values: FloatArray, lower: FloatArray) -> float:
+def choose_warp(values: FloatArray, lower: FloatArray) -> float:
     """Choose the warp under which the values are most likely.
 
     Parameters
@@ -83,12 +83,12 @@ def choose_strength(values: FloatArray, lower: FloatArray) -> float:
     Returns
     -------
     float
-        One of ``STRENGTHS``.
+        One of ``WARPS``.
     """
     n = len(values)
     losses = []
-    for strength in STRENGTHS:
-        output = Output.of(values, strength)
+    for warp in WARPS:
+        output = OutputTransform.of(values, warp)
         t = output.apply(values)
         white = solve_triangular(
             lower, np.column_stack([t, np.ones(n)]), lower=True, check_finite=False
@@ -96,6 +96,6 @@ def choose_strength(values: FloatArray, lower: FloatArray) -> float:
         mean = (white[:, 0] @ white[:, 1]) / (white[:, 1] @ white[:, 1])
         amplitude = np.mean((white[:, 0] - mean * white[:, 1]) ** 2)
         # log dt/dz = -log(1 + a z)
-        log_slope = -np.log1p(strength * ((values - output.low) / output.scale))
+        log_slope = -np.log1p(warp * ((values - output.low) / output.scale))
         losses.append(0.5 * n * np.log(amplitude) - log_slope.sum())
-    return STRENGTHS[int(np.argmin(losses))]
+    return WARPS[int(np.argmin(losses))]

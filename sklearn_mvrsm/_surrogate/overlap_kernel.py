@@ -1,4 +1,4 @@
-"""Gates: how alike two points are in what is not real, their categories and integers.
+"""The overlap kernel of categories and integers, as inner products of features.
 
 Notation
 --------
@@ -23,7 +23,7 @@ import numpy as np
 
 from sklearn_mvrsm._domain import BoolArray, Domain, FloatArray, IntArray
 
-__all__ = ["MOST_LISTED", "Gates"]
+__all__ = ["MOST_LISTED", "OverlapKernel"]
 
 
 MOST_LISTED = 1000  # values of all categories that have a column each
@@ -32,7 +32,7 @@ MAX_INTEGERS = 150  # more integers do not gate: what they would cost is not bou
 
 
 @dataclass(frozen=True)
-class Gates:
+class OverlapKernel:
     """Gate features of the categories and integers of a domain.
 
     Parameters

@@ -17,10 +17,10 @@ import numpy as np
 from scipy.linalg.lapack import dpotrs
 
 from sklearn_mvrsm._domain import BoolArray, FloatArray
-from sklearn_mvrsm._surrogate.kernel import Belief, Rows
+from sklearn_mvrsm._surrogate.kernel import Features, Kernel
 from sklearn_mvrsm._surrogate.matern_kernel import matern
 
-__all__ = ["SMALLEST_VARIANCE", "Posterior", "Slice", "Solution"]
+__all__ = ["SMALLEST_VARIANCE", "Posterior", "RealSlice", "Solution"]
 
 
 SMALLEST_VARIANCE = 1e-12  # below, it is rounding
@@ -33,14 +33,14 @@ class Posterior:
     Parameters
     ----------
     value, deviation : float
-    pull_back : callable
+    gradient : callable
         Takes the derivatives of something in value and deviation, and gives its
         gradient in the point, of shape ``(d,)``; meaningful for the reals.
     """
 
     value: float
     deviation: float
-    pull_back: Callable[[float, float], FloatArray]
+    gradient: Callable[[float, float], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Solution:
 
     Parameters
     ----------
-    rows : Rows
+    rows : Features
         The observations.
     upper : ndarray of shape (n, n)
         Transposed Cholesky factor of their covariance, in Fortran's order: it is not
@@ -59,19 +59,19 @@ class Solution:
         ``mu``, and the factor of every variance.
     """
 
-    rows: Rows
+    rows: Features
     upper: FloatArray
     alpha: FloatArray
     mean: float
     amplitude: float
 
 
-class Slice:
+class RealSlice:
     """The posterior as a function of the reals.
 
     Parameters
     ----------
-    belief : Belief
+    kernel : Kernel
     solution : Solution
     start : ndarray of shape (d,)
         A point of the slice.
@@ -80,37 +80,42 @@ class Slice:
     """
 
     def __init__(
-        self, belief: Belief, solution: Solution, start: FloatArray, active: BoolArray
+        self, kernel: Kernel, solution: Solution, start: FloatArray, active: BoolArray
     ) -> None:
         self._solution = solution
         self._start = start
-        self._real = belief.domain.real
-        rows, own = solution.rows, belief.rows(start[np.newaxis], active[np.newaxis])
-        self._factor, added = np.ones(len(rows.gates)), np.zeros(len(rows.gates))
+        self._real = kernel.domain.real
+        rows, own = (
+            solution.rows,
+            kernel.features(start[np.newaxis], active[np.newaxis]),
+        )
+        self._factor, added = np.ones(len(rows.overlap)), np.zeros(len(rows.overlap))
         self._own_factor, self._own = 1.0, 0.0
-        if belief.gates.count:
-            self._factor, added = belief.prior.gate(belief.similarity_to(rows, own))
-            both = belief.prior.gate(belief.similarity_to(own, own)[0])
+        if kernel.overlap.count:
+            self._factor, added = kernel.hyperparameters.gate(
+                kernel.similarity_to(rows, own)
+            )
+            both = kernel.hyperparameters.gate(kernel.similarity_to(own, own)[0])
             self._own_factor, self._own = float(both[0]), float(both[1])
 
         # splines: those of integers alone come first
-        first = belief.splines.first_along(self._real)
-        self._splines = belief.splines.since(first)
-        self._scale = belief.spline_scale[first:]
+        first = kernel.splines.first_along(self._real)
+        self._splines = kernel.splines.since(first)
+        self._scale = kernel.spline_scale[first:]
         self._features = rows.splines[:, first:]
         held = own.splines[0, :first]
         self._known = (rows.splines[:, :first] @ held) * self._factor + added
-        self._strength = belief.prior.smooth
+        self._strength = kernel.hyperparameters.smooth
         self._own += self._own_factor * float(held @ held) + self._strength
 
         # the smooth part: the features of reals are the last ones
-        q = own.smooth.shape[1] - belief.domain.n_real
-        per_unit = belief.smooth_scale[q:] * active[self._real]
-        self._rate = per_unit * belief.coordinates.scale[belief.domain.n_integer :]
+        q = own.smooth.shape[1] - kernel.domain.n_real
+        per_unit = kernel.inverse_lengthscales[q:] * active[self._real]
+        self._rate = per_unit * kernel.matern_features.scale[kernel.domain.n_integer :]
         self._near = rows.smooth[:, q:] - own.smooth[0, q:]
         self._far = ((rows.smooth[:, :q] - own.smooth[0, :q]) ** 2).sum(axis=1)
-        if not belief.one_hot:
-            self._far += belief.apart(rows, own)[:, 0]
+        if not kernel.one_hot:
+            self._far += kernel.apart(rows, own)[:, 0]
 
     def at(self, point: FloatArray) -> Posterior:
         """Return the posterior at a point.
@@ -133,18 +138,18 @@ class Slice:
         variance = max(raw, SMALLEST_VARIANCE) * solution.amplitude
         deviation = float(np.sqrt(variance))
 
-        def pull_back(by_value: float, by_deviation: float) -> FloatArray:
+        def gradient(by_value: float, by_deviation: float) -> FloatArray:
             # deviation^2 = amplitude variance
             by_variance = by_deviation * solution.amplitude / (2.0 * deviation)
             by_variance *= raw > SMALLEST_VARIANCE
             by_k = by_value * solution.alpha - 2.0 * by_variance * beta
             weights = (by_k * self._factor) @ self._features
             weights += 2.0 * by_variance * self._own_factor * phi
-            gradient = self._splines.pull_back(z, weights * self._scale)
+            gradient = self._splines.gradient(z, weights * self._scale)
             # dm/dw = -slope (w - w_j)
             along = (by_k * slope) @ apart
             gradient[real] += self._strength * self._rate * along
             return gradient
 
         value = solution.mean + float(k @ solution.alpha)
-        return Posterior(value, deviation, pull_back)
+        return Posterior(value, deviation, gradient)

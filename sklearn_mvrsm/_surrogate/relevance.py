@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 
 from sklearn_mvrsm._domain import BoolArray, FloatArray, IntArray
 
-__all__ = ["additive_features", "learn_relevance"]
+__all__ = ["additive_features", "fit_relevance"]
 
 
 def additive_features(
@@ -58,7 +58,7 @@ def additive_features(
     return np.hstack(blocks), group
 
 
-def learn_relevance(
+def fit_relevance(
     features: FloatArray, group: IntArray, y: FloatArray, start: FloatArray, steps: int
 ) -> FloatArray:
     """Set one prior variance for each group of features.
@@ -80,7 +80,7 @@ def learn_relevance(
     ndarray of shape (n_groups,)
         Logarithms of the variances, shrunk towards their common mean.
     """
-    loss = _relevance_loss(features, group, y)
+    loss = _negative_log_posterior(features, group, y)
     result = minimize(
         loss,
         np.append(start, np.log(0.3)),
@@ -92,7 +92,7 @@ def learn_relevance(
     return np.asarray(result.x[:-1])
 
 
-def _relevance_loss(
+def _negative_log_posterior(
     features: FloatArray, group: IntArray, y: FloatArray
 ) -> Callable[[FloatArray], tuple[float, FloatArray]]:
     n = len(y)

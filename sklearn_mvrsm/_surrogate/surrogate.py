@@ -18,7 +18,7 @@ of ``O(n D + n^2)`` an observation; a new scaling of ``y`` costs two triangular 
 The gated splines (every spline times every indicator of a category or integer) are
 never built: they enter through ``1 + gate S``. The surrogate is a sum of two: for fixed
 categories and integers the splines are again a plain ridge spline, whose minima are
-those of Theorem 1 (:meth:`Surrogate.section`), and the smooth part is what they leave.
+those of Theorem 1 (:meth:`Surrogate.spline_at`), and the Matern part is the rest.
 """
 
 import numpy as np
@@ -26,10 +26,10 @@ from scipy.linalg import cho_solve, solve_triangular
 
 from sklearn_mvrsm._domain import BoolArray, Domain, FloatArray
 from sklearn_mvrsm._paper import RidgeSplines
-from sklearn_mvrsm._surrogate.fitting import Knowledge, learn
-from sklearn_mvrsm._surrogate.kernel import Belief, Rows, safe_cholesky
-from sklearn_mvrsm._surrogate.output_warp import Output
-from sklearn_mvrsm._surrogate.posterior import SMALLEST_VARIANCE, Slice, Solution
+from sklearn_mvrsm._surrogate.fitting import FittedModel, fit_hyperparameters
+from sklearn_mvrsm._surrogate.kernel import Features, Kernel, safe_cholesky
+from sklearn_mvrsm._surrogate.output_warp import OutputTransform
+from sklearn_mvrsm._surrogate.posterior import SMALLEST_VARIANCE, RealSlice, Solution
 
 __all__ = ["CAPACITY", "FORGET", "Surrogate"]
 
@@ -52,18 +52,18 @@ class Surrogate:
     def __init__(self, domain: Domain, seed: int) -> None:
         self.domain = domain
         self.seed = seed
-        self.known = Knowledge(Belief.default(domain, seed))
-        self.output = Output(0.0, 1.0, 0.0)
+        self.model = FittedModel(Kernel.default(domain, seed))
+        self.output = OutputTransform(0.0, 1.0, 0.0)
         self._clear(0)
 
     def _clear(self, rows: int) -> None:
         """Make room for ``rows`` observations and forget all."""
         d = self.domain.d
-        none = self.belief.rows(np.zeros((0, d)), np.zeros((0, d), dtype=np.bool_))
-        self.n, self._rows = 0, none.room(rows)
+        none = self.kernel.features(np.zeros((0, d)), np.zeros((0, d), dtype=np.bool_))
+        self.n, self._features = 0, none.room(rows)
         self._lower = np.zeros((rows, rows))
         self.alpha: FloatArray = np.zeros(0)
-        self._told: FloatArray = np.zeros(0)
+        self._observed: FloatArray = np.zeros(0)
         self.mean, self.amplitude = 0.0, 1.0
 
     # --- observations -------------------------------------------------------
@@ -79,17 +79,17 @@ class Surrogate:
         m, n = len(points), self.n
         if n + m > len(self._lower):
             self._grow(max(n + m, 2 * n, 32))
-        new = self.belief.rows(points, active)
-        own = self.belief.covariance(new, new)
-        own[np.diag_indices(m)] += self.belief.prior.noise
+        new = self.kernel.features(points, active)
+        own = self.kernel.covariance(new, new)
+        own[np.diag_indices(m)] += self.kernel.hyperparameters.noise
         rows = slice(n, n + m)
         if n:
-            cross = self.belief.covariance(self.rows, new)
+            cross = self.kernel.covariance(self.features, new)
             left = solve_triangular(self.factor, cross, lower=True, check_finite=False)
             self._lower[rows, :n] = left.T
             own -= left.T @ left
-        self._rows.put(n, new)
-        self._lower[rows, rows] = safe_cholesky(own, self.belief.prior.noise)
+        self._features.put(n, new)
+        self._lower[rows, rows] = safe_cholesky(own, self.kernel.hyperparameters.noise)
         self.n = n + m
 
     def truncate(self, n: int) -> None:
@@ -97,9 +97,9 @@ class Surrogate:
         self.n = n
 
     @property
-    def rows(self) -> Rows:
+    def features(self) -> Features:
         """What the observations are in the covariance."""
-        return self._rows.first(self.n)
+        return self._features.first(self.n)
 
     @property
     def factor(self) -> FloatArray:
@@ -107,42 +107,42 @@ class Surrogate:
         return self._lower[: self.n, : self.n]
 
     def _grow(self, rows: int) -> None:
-        n, old, factor = self.n, self.rows, self.factor
+        n, old, factor = self.n, self.features, self.factor
         self._clear(rows)
-        self._rows.put(0, old)
+        self._features.put(0, old)
         self._lower[:n, :n] = factor
         self.n = n
 
     @property
-    def belief(self) -> Belief:
+    def kernel(self) -> Kernel:
         """What is believed of the function."""
-        return self.known.belief
+        return self.model.kernel
 
     @property
     def splines(self) -> RidgeSplines:
         """The ridge splines under the surrogate."""
-        return self.belief.splines
+        return self.kernel.splines
 
     # --- solving and predicting ---------------------------------------------
 
     def solve(self, values: FloatArray) -> None:
         """Fit the weights to values of the objective, shape ``(n,)``."""
-        self.output = Output.of(values, self.known.strength)
+        self.output = OutputTransform.of(values, self.model.warp)
         self._solve(self.output.apply(values))
 
-    def imagine(self, points: FloatArray, active: BoolArray) -> None:
+    def fantasize(self, points: FloatArray, active: BoolArray) -> None:
         """Append points that stand at their predicted values until truncated.
 
         They say where deviations are small, not how large they are elsewhere.
         """
-        told = np.concatenate([self._told, self.predict(points, active)])
+        told = np.concatenate([self._observed, self.predict(points, active)])
         amplitude = self.amplitude
         self.append(points, active)
         self._solve(told)
         self.amplitude = amplitude
 
     def _solve(self, y: FloatArray) -> None:
-        self._told = y
+        self._observed = y
         factor = (self._lower[: self.n, : self.n], True)
         both = cho_solve(
             factor, np.column_stack([y, np.ones(self.n)]), check_finite=False
@@ -154,22 +154,24 @@ class Surrogate:
 
     def predict(self, points: FloatArray, active: BoolArray) -> FloatArray:
         """Return the surrogate's value at the points, shape ``(m,)``."""
-        cross = self.belief.covariance(self.belief.rows(points, active), self.rows)
+        cross = self.kernel.covariance(
+            self.kernel.features(points, active), self.features
+        )
         return np.asarray(self.mean + cross @ self.alpha)
 
     def predict_with_deviation(
         self, points: FloatArray, active: BoolArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return value and posterior standard deviation, each of shape ``(m,)``."""
-        rows = self.belief.rows(points, active)
-        cross = self.belief.covariance(rows, self.rows)
+        rows = self.kernel.features(points, active)
+        cross = self.kernel.covariance(rows, self.features)
         left = solve_triangular(self.factor, cross.T, lower=True, check_finite=False)
         # v(x) = k(x, x) - k_x^T (K + lambda I)^-1 k_x
-        variance = self.belief.variance(rows) - np.einsum("ij,ij->j", left, left)
+        variance = self.kernel.variance(rows) - np.einsum("ij,ij->j", left, left)
         deviation = np.sqrt(np.maximum(variance, SMALLEST_VARIANCE) * self.amplitude)
         return self.mean + cross @ self.alpha, deviation
 
-    def slice(self, point: FloatArray, active: BoolArray) -> Slice:
+    def real_slice(self, point: FloatArray, active: BoolArray) -> RealSlice:
         """Return the posterior along the reals, with the gates held.
 
         Parameters
@@ -180,10 +182,12 @@ class Surrogate:
         """
         # of a contiguous factor, so that LAPACK does not copy it each time
         upper = np.ascontiguousarray(self.factor).T
-        solution = Solution(self.rows, upper, self.alpha, self.mean, self.amplitude)
-        return Slice(self.belief, solution, point, active)
+        solution = Solution(self.features, upper, self.alpha, self.mean, self.amplitude)
+        return RealSlice(self.kernel, solution, point, active)
 
-    def section(self, point: FloatArray, active: BoolArray) -> tuple[FloatArray, float]:
+    def spline_at(
+        self, point: FloatArray, active: BoolArray
+    ) -> tuple[FloatArray, float]:
         """Return the plain ridge spline in the surrogate for fixed gates.
 
         It is the surrogate less the smooth part.
@@ -201,24 +205,26 @@ class Surrogate:
         constant : float
         """
         alpha, constant = self.alpha, self.mean
-        if self.belief.gates.count:
-            own = self.belief.rows(point[np.newaxis], active[np.newaxis])
-            similarity = self.belief.similarity_to(self.rows, own)
-            factor, added = self.belief.prior.gate(similarity)
+        if self.kernel.overlap.count:
+            own = self.kernel.features(point[np.newaxis], active[np.newaxis])
+            similarity = self.kernel.similarity_to(self.features, own)
+            factor, added = self.kernel.hyperparameters.gate(similarity)
             constant += float(self.alpha @ added)
             alpha = alpha * factor
-        return (alpha @ self.rows.splines) * self.belief.spline_scale, constant
+        return (alpha @ self.features.splines) * self.kernel.spline_scale, constant
 
     @property
     def width(self) -> int:
         """Number of features of an observation."""
-        rows = self._rows
-        parts = (rows.splines, rows.gates, rows.smooth)
+        rows = self._features
+        parts = (rows.splines, rows.overlap, rows.smooth)
         return sum(part.shape[1] for part in parts)
 
     # --- learning the prior -------------------------------------------------
 
-    def learn(self, points: FloatArray, active: BoolArray, values: FloatArray) -> None:
+    def fit_hyperparameters(
+        self, points: FloatArray, active: BoolArray, values: FloatArray
+    ) -> None:
         """Set relevance and prior from the data, then build everything anew.
 
         Parameters
@@ -228,6 +234,6 @@ class Surrogate:
         values : ndarray of shape (n,)
             Of the objective; their scale does not matter.
         """
-        self.known = learn(self.known, points, active, values)
+        self.model = fit_hyperparameters(self.model, points, active, values)
         self._clear(max(2 * len(values), 32))
         self.append(points, active)

@@ -188,14 +188,14 @@ class Bowl:
     def at(self, point):
         away = point[-2:] - self.best
 
-        def pull_back(by_value, by_deviation):
+        def gradient(by_value, by_deviation):
             gradient = np.zeros(len(point))
             gradient[-2:] = by_value * 2.0 * away
             gradient[-1] += 0.1 * by_deviation
             return gradient
 
         deviation = 0.5 + 0.1 * point[-1]
-        return Posterior(float(away @ away), float(deviation), pull_back)
+        return Posterior(float(away @ away), float(deviation), gradient)
 
 
 def score_at(point):

@@ -3,7 +3,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from beliefs import believe
+from kernels import set_kernel
 
 from sklearn_mvrsm import (
     Categorical,
@@ -354,7 +354,7 @@ def with_fake_steps(monkeypatch):
 
     monkeypatch.setattr(MvrsmMethod, "_model_step", step(MODEL))
     monkeypatch.setattr(MvrsmMethod, "_coordinate_step", step(COORDINATE))
-    monkeypatch.setattr(mvrsm.Surrogate, "learn", lambda *args: None)
+    monkeypatch.setattr(mvrsm.Surrogate, "fit_hyperparameters", lambda *args: None)
     monkeypatch.setattr(mvrsm.Surrogate, "append", lambda *args: None)
     monkeypatch.setattr(mvrsm.Surrogate, "solve", lambda *args: None)
     return bench, kinds
@@ -415,7 +415,7 @@ def test_steps_widen_with_successes_and_narrow_with_failures(monkeypatch):
 
 
 def chance(bench):
-    return bench.method.steps.chance(bench.method.surrogate.belief.relevance)
+    return bench.method.steps.chance(bench.method.surrogate.kernel.relevance)
 
 
 def test_fewer_coordinates_change_as_time_goes_on():
@@ -433,7 +433,7 @@ def test_fewer_coordinates_change_as_time_goes_on():
 def test_relevant_coordinates_change_more_often():
     bench = Bench({f"x{i}": Real(0.0, 1.0) for i in range(10)})
     bench.method.steps.n = 10_000
-    believe(bench.method.surrogate, relevance=np.linspace(0.2, 5.0, 10))
+    set_kernel(bench.method.surrogate, relevance=np.linspace(0.2, 5.0, 10))
     assert np.all(np.diff(chance(bench)) > 0.0)
 
 

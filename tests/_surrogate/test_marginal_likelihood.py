@@ -5,12 +5,16 @@ import pytest
 from scipy.stats import multivariate_normal
 from slopes import central_differences
 
-from sklearn_mvrsm._surrogate.hyperparameters import KINDS, Prior, default_lengths
+from sklearn_mvrsm._surrogate.hyperparameters import (
+    KINDS,
+    Hyperparameters,
+    default_lengthscales,
+)
 from sklearn_mvrsm._surrogate.marginal_likelihood import (
-    Parts,
-    _prior_loss,
-    learn_lengths,
-    learn_prior,
+    KernelTerms,
+    _negative_log_likelihood,
+    maximise_posterior,
+    maximise_posterior_with_lengthscales,
 )
 from sklearn_mvrsm._surrogate.matern_kernel import matern, squared_distances
 
@@ -38,7 +42,7 @@ def random_similarity(n, rng, values=3):
 
 def random_parts(n, rng, gated=True, present=range(KINDS)):
     w = rng.normal(size=(n, 3))
-    return Parts(
+    return KernelTerms(
         random_grams(n, rng, present),
         random_similarity(n, rng) if gated else None,
         matern(squared_distances(w, w))[0],
@@ -46,14 +50,14 @@ def random_parts(n, rng, gated=True, present=range(KINDS)):
 
 
 def parts_of(grams, similarity=None):
-    return Parts(grams, similarity, np.zeros(grams.shape[1:]))
+    return KernelTerms(grams, similarity, np.zeros(grams.shape[1:]))
 
 
-def covariance_of(prior, parts):
+def covariance_of(theta, terms):
     """The docstring's covariance, term by term."""
-    grams, similarity = parts.grams, parts.similarity
-    splines = prior.log[:KINDS]
-    gate, linear, local, sharpness, smooth, noise = np.exp(prior.log[KINDS:])
+    grams, similarity = terms.grams, terms.similarity
+    splines = theta.log[:KINDS]
+    gate, linear, local, sharpness, smooth, noise = np.exp(theta.log[KINDS:])
     base = sum(np.exp(splines[k]) * grams[k] for k in range(KINDS))
     if similarity is not None:
         base = (
@@ -61,7 +65,7 @@ def covariance_of(prior, parts):
             + linear * similarity
             + local * np.exp(sharpness * (similarity - 1.0))
         )
-    return base + smooth * parts.smooth + noise * np.eye(len(base))
+    return base + smooth * terms.smooth + noise * np.eye(len(base))
 
 
 @pytest.mark.parametrize("gated", [True, False])
@@ -69,11 +73,11 @@ def covariance_of(prior, parts):
 def test_loss_of_a_prior_is_the_negative_log_likelihood(gated, seed):
     rng = np.random.default_rng(seed)
     n = 15
-    parts = random_parts(n, rng, gated)
-    prior = Prior(rng.normal(0.0, 1.0, KINDS + 6))
+    terms = random_parts(n, rng, gated)
+    theta = Hyperparameters(rng.normal(0.0, 1.0, KINDS + 6))
     y = rng.normal(size=n)
-    loss, _, _ = _prior_loss(prior, parts, y)
-    density = multivariate_normal(cov=covariance_of(prior, parts))
+    loss, _, _ = _negative_log_likelihood(theta, terms, y)
+    density = multivariate_normal(cov=covariance_of(theta, terms))
     constant = 0.5 * n * np.log(2.0 * np.pi)
     assert loss + constant == pytest.approx(-density.logpdf(y), rel=1e-8)
 
@@ -82,27 +86,29 @@ def test_loss_of_a_prior_is_the_negative_log_likelihood(gated, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_gradient_of_the_prior_equals_finite_differences(gated, seed):
     rng = np.random.default_rng(seed)
-    parts = random_parts(12, rng, gated, present=[0, 2, 3])
+    terms = random_parts(12, rng, gated, present=[0, 2, 3])
     y = rng.normal(size=12)
     log = rng.normal(0.0, 1.0, KINDS + 6)
-    _, gradient, _ = _prior_loss(Prior(log), parts, y)
-    expected = central_differences(lambda x: _prior_loss(Prior(x), parts, y)[0], log)
+    _, gradient, _ = _negative_log_likelihood(Hyperparameters(log), terms, y)
+    expected = central_differences(
+        lambda x: _negative_log_likelihood(Hyperparameters(x), terms, y)[0], log
+    )
     np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_properties_of_a_prior_undo_the_logarithms():
-    prior = Prior(np.log(np.arange(1.0, KINDS + 7.0)))
-    np.testing.assert_allclose(prior.splines, [1.0, 2.0, 3.0, 4.0])
-    assert prior.smooth == pytest.approx(9.0)
-    assert prior.noise == pytest.approx(10.0)
-    factor, added = prior.gate(np.array([0.0, 1.0]))
+    theta = Hyperparameters(np.log(np.arange(1.0, KINDS + 7.0)))
+    np.testing.assert_allclose(theta.splines, [1.0, 2.0, 3.0, 4.0])
+    assert theta.smooth == pytest.approx(9.0)
+    assert theta.noise == pytest.approx(10.0)
+    factor, added = theta.gate(np.array([0.0, 1.0]))
     np.testing.assert_allclose(factor, [1.0, 6.0])
     np.testing.assert_allclose(added, [7.0 * np.exp(-8.0), 6.0 + 7.0])
 
 
 def test_the_default_prior_cannot_be_altered_by_a_user():
-    Prior.default().log[:] = 99.0
-    assert np.all(Prior.default().log < 9.0)
+    Hyperparameters.default().log[:] = 99.0
+    assert np.all(Hyperparameters.default().log < 9.0)
 
 
 def made_data(n, rng, strengths, noise):
@@ -118,16 +124,16 @@ def made_data(n, rng, strengths, noise):
 def test_the_noise_is_recovered(noise):
     rng = np.random.default_rng(0)
     grams, y, true_noise = made_data(150, rng, (1.0, 1.0), noise)
-    prior, _ = learn_prior(parts_of(grams), y, Prior.default(), 15)
-    assert true_noise / 3.0 < prior.noise < true_noise * 3.0
+    theta, _ = maximise_posterior(parts_of(grams), y, Hyperparameters.default(), 15)
+    assert true_noise / 3.0 < theta.noise < true_noise * 3.0
 
 
 def test_the_kind_of_spline_that_explains_the_data_gets_the_variance():
     rng = np.random.default_rng(1)
     for strengths in ((1.0, 1e-6), (1e-6, 1.0)):
         grams, y, _ = made_data(120, rng, strengths, 1e-3)
-        prior, _ = learn_prior(parts_of(grams), y, Prior.default(), 15)
-        first, second = prior.splines[:2]
+        theta, _ = maximise_posterior(parts_of(grams), y, Hyperparameters.default(), 15)
+        first, second = theta.splines[:2]
         assert (first > 20.0 * second) == (strengths[0] > strengths[1])
         assert (second > 20.0 * first) == (strengths[1] > strengths[0])
 
@@ -145,20 +151,24 @@ def test_gates_are_strong_where_categories_change_the_shape():
         grams = np.zeros((KINDS, n, n))
         grams[0] = features @ features.T / 6.0
         similarity = (codes[:, None] == codes).astype(float)
-        prior, _ = learn_prior(parts_of(grams, similarity), y, Prior.default(), 15)
-        gates.append(np.exp(prior.log[KINDS]))
+        theta, _ = maximise_posterior(
+            parts_of(grams, similarity), y, Hyperparameters.default(), 15
+        )
+        gates.append(np.exp(theta.log[KINDS]))
     assert gates[0] > 5.0 * gates[1]
 
 
 def test_what_the_data_do_not_touch_stays_where_it_was():
     rng = np.random.default_rng(3)
     grams = random_grams(40, rng, present=[1])
-    start = Prior(Prior.default().log + rng.normal(0.0, 0.3, KINDS + 6))
-    prior, _ = learn_prior(parts_of(grams), rng.normal(size=40), start, 15)
+    start = Hyperparameters(
+        Hyperparameters.default().log + rng.normal(0.0, 0.3, KINDS + 6)
+    )
+    theta, _ = maximise_posterior(parts_of(grams), rng.normal(size=40), start, 15)
     touched = np.zeros(KINDS + 6, dtype=bool)
     touched[[1, KINDS + 5]] = True
-    assert np.array_equal(prior.log[~touched], start.log[~touched])
-    assert np.all(prior.log[touched] != start.log[touched])
+    assert np.array_equal(theta.log[~touched], start.log[~touched])
+    assert np.all(theta.log[touched] != start.log[touched])
 
 
 def test_learning_the_prior_lowers_the_loss_step_by_step():
@@ -167,13 +177,15 @@ def test_learning_the_prior_lowers_the_loss_step_by_step():
     similarity = random_similarity(50, rng)
     y = standardised(grams[0] @ rng.normal(size=50))
     losses = [
-        learn_prior(parts_of(grams, similarity), y, Prior.default(), steps)[1]
+        maximise_posterior(
+            parts_of(grams, similarity), y, Hyperparameters.default(), steps
+        )[1]
         for steps in (1, 3, 15)
     ]
     assert losses[0] > losses[1] > losses[2]
-    parts = parts_of(grams, similarity)
-    found, _ = learn_prior(parts, y, Prior.default(), 15)
-    again, loss = learn_prior(parts, y, found, 1)
+    terms = parts_of(grams, similarity)
+    found, _ = maximise_posterior(terms, y, Hyperparameters.default(), 15)
+    again, loss = maximise_posterior(terms, y, found, 1)
     assert loss <= losses[2] + 1e-9
     assert np.all(np.isfinite(again.log))
 
@@ -184,18 +196,22 @@ def test_repeated_and_contradictory_observations_are_no_trouble():
     grams = np.zeros((KINDS, 50, 50))
     grams[0] = features @ features.T
     for y in (np.repeat(rng.normal(size=10), 5), rng.normal(size=50)):
-        start = Prior(Prior.default().log)
+        start = Hyperparameters(Hyperparameters.default().log)
         start.log[-1] = np.log(1e-8)
-        for begin in (start, Prior.default()):
-            prior, loss = learn_prior(parts_of(grams), standardised(y), begin, 15)
-            assert np.all(np.isfinite(prior.log))
+        for begin in (start, Hyperparameters.default()):
+            theta, loss = maximise_posterior(
+                parts_of(grams), standardised(y), begin, 15
+            )
+            assert np.all(np.isfinite(theta.log))
             assert np.isfinite(loss)
 
 
 def test_without_splines_and_gates_all_is_noise():
     y = standardised(np.random.default_rng(6).normal(size=60))
-    prior, _ = learn_prior(parts_of(np.zeros((KINDS, 60, 60))), y, Prior.default(), 30)
-    assert 0.3 < prior.noise < 3.0
+    theta, _ = maximise_posterior(
+        parts_of(np.zeros((KINDS, 60, 60))), y, Hyperparameters.default(), 30
+    )
+    assert 0.3 < theta.noise < 3.0
 
 
 # --- the lengths ----------------------------------------------------------------
@@ -203,7 +219,7 @@ def test_without_splines_and_gates_all_is_noise():
 
 def smooth_parts(features):
     n = len(features)
-    return Parts(np.zeros((KINDS, n, n)), None, np.eye(n))
+    return KernelTerms(np.zeros((KINDS, n, n)), None, np.eye(n))
 
 
 def wave(features):
@@ -214,14 +230,14 @@ def wave(features):
 def test_the_length_tells_how_fast_values_change_along_a_coordinate():
     features = np.random.default_rng(7).random((80, 3))
     y, group = wave(features), np.arange(3)
-    start = Prior.default(), default_lengths(3)
-    prior, lengths = learn_lengths(
+    start = Hyperparameters.default(), default_lengthscales(3)
+    theta, lengthscales = maximise_posterior_with_lengthscales(
         smooth_parts(features), features, group, y, start, 60
     )
-    assert np.exp(lengths[0]) < 0.6
-    assert lengths[1] > lengths[0] + 1.0
-    assert lengths[2] > lengths[0] + 1.0
-    assert prior.noise < 0.05
+    assert np.exp(lengthscales[0]) < 0.6
+    assert lengthscales[1] > lengthscales[0] + 1.0
+    assert lengthscales[2] > lengthscales[0] + 1.0
+    assert theta.noise < 0.05
 
 
 def test_lengths_are_those_of_the_greatest_posterior():
@@ -229,30 +245,34 @@ def test_lengths_are_those_of_the_greatest_posterior():
     features = rng.random((40, 4))
     group = np.array([0, 0, 1, 2])
     y = wave(features)
-    parts = random_parts(40, rng, present=[0, 3])
-    start = Prior.default(), default_lengths(3)
-    prior, lengths = learn_lengths(parts, features, group, y, start, 300)
+    terms = random_parts(40, rng, present=[0, 3])
+    start = Hyperparameters.default(), default_lengthscales(3)
+    theta, lengthscales = maximise_posterior_with_lengthscales(
+        terms, features, group, y, start, 300
+    )
 
-    def loss(lengths):
-        scaled = features * np.exp(-lengths)[group]
+    def loss(lengthscales):
+        scaled = features * np.exp(-lengthscales)[group]
         smooth, _ = matern(squared_distances(scaled, scaled))
-        value, _, _ = _prior_loss(prior, replace(parts, smooth=smooth), y)
-        return value + 0.5 * np.sum((lengths - default_lengths(3)) ** 2)
+        value, _, _ = _negative_log_likelihood(theta, replace(terms, smooth=smooth), y)
+        return value + 0.5 * np.sum((lengthscales - default_lengthscales(3)) ** 2)
 
-    assert np.abs(central_differences(loss, lengths)).max() < 0.02
-    assert loss(lengths) < loss(default_lengths(3)) - 1.0
+    assert np.abs(central_differences(loss, lengthscales)).max() < 0.02
+    assert loss(lengthscales) < loss(default_lengthscales(3)) - 1.0
 
 
 def test_what_says_nothing_about_lengths_leaves_what_was_believed():
     features = np.zeros((30, 2))
     y = standardised(np.random.default_rng(9).normal(size=30))
-    start = Prior.default(), default_lengths(2)
-    _, lengths = learn_lengths(
+    start = Hyperparameters.default(), default_lengthscales(2)
+    _, lengthscales = maximise_posterior_with_lengthscales(
         smooth_parts(features), features, np.arange(2), y, start, 30
     )
-    np.testing.assert_allclose(lengths, default_lengths(2), atol=1e-6)
+    np.testing.assert_allclose(lengthscales, default_lengthscales(2), atol=1e-6)
 
 
 def test_believed_lengths_grow_as_distances_do():
-    np.testing.assert_allclose(default_lengths(9), default_lengths(1)[0] + np.log(3.0))
-    assert default_lengths(0).shape == (0,)
+    np.testing.assert_allclose(
+        default_lengthscales(9), default_lengthscales(1)[0] + np.log(3.0)
+    )
+    assert default_lengthscales(0).shape == (0,)

@@ -4,7 +4,7 @@ from scipy.special import gamma, kv
 
 from sklearn_mvrsm._domain import Domain
 from sklearn_mvrsm._surrogate.matern_kernel import (
-    Coordinates,
+    MaternFeatures,
     matern,
     squared_distances,
 )
@@ -42,26 +42,26 @@ def test_distances_are_those_of_the_definition():
 
 
 def test_features_put_the_ends_of_every_coordinate_one_apart():
-    coordinates = Coordinates(MIXED)
+    matern_features = MaternFeatures(MIXED)
     ends = np.array([MIXED.lower, MIXED.upper])
-    w = coordinates.features(ends, np.ones(ends.shape, dtype=bool))
-    apart = np.bincount(coordinates.group, (w[0] - w[1]) ** 2)
+    w = matern_features.features(ends, np.ones(ends.shape, dtype=bool))
+    apart = np.bincount(matern_features.group, (w[0] - w[1]) ** 2)
     np.testing.assert_allclose(apart, [1.0, 1.0, 1.0, 0.0, 1.0, 1.0])
 
 
 def test_distance_does_not_depend_on_which_categories_differ():
     points = np.tile(MIXED.lower, (3, 1))
     points[:, 0] = [0.0, 1.0, 2.0]
-    w = Coordinates(MIXED).features(points, np.ones(points.shape, dtype=bool))
+    w = MaternFeatures(MIXED).features(points, np.ones(points.shape, dtype=bool))
     np.testing.assert_allclose(squared_distances(w, w), 1.0 - np.eye(3), atol=1e-12)
 
 
 def test_what_is_inactive_counts_where_the_other_is_active_only():
     points, active = drawn()
-    coordinates = Coordinates(MIXED)
-    w = coordinates.features(points, active)
+    matern_features = MaternFeatures(MIXED)
+    w = matern_features.features(points, active)
     for i in range(MIXED.d):
-        part = w[:, coordinates.group == i]
+        part = w[:, matern_features.group == i]
         distance = squared_distances(part, part)
         off, on = ~active[:, i], active[:, i]
         assert distance[np.ix_(off, off)].max() == 0.0
@@ -70,7 +70,7 @@ def test_what_is_inactive_counts_where_the_other_is_active_only():
 
 def test_a_range_too_narrow_to_divide_by_is_a_single_value():
     thin = Domain((), (), ((0.0, 1e-310), (0.0, 1e-290)))
-    w = Coordinates(thin).features(
+    w = MaternFeatures(thin).features(
         np.array([thin.lower, thin.upper]), np.ones((2, 2), dtype=bool)
     )
     np.testing.assert_allclose(w[1] - w[0], [0.0, 1.0], atol=1e-12)
@@ -78,8 +78,8 @@ def test_a_range_too_narrow_to_divide_by_is_a_single_value():
 
 @pytest.mark.parametrize("domain", [Domain(), Domain((2,)), Domain((), ((0, 1),))])
 def test_features_of_small_domains_have_their_shape(domain):
-    coordinates = Coordinates(domain)
+    matern_features = MaternFeatures(domain)
     points = domain.sample(np.random.default_rng(0), 4)
-    w = coordinates.features(points, np.ones(points.shape, dtype=bool))
-    assert w.shape == (4, len(coordinates.group))
+    w = matern_features.features(points, np.ones(points.shape, dtype=bool))
+    assert w.shape == (4, len(matern_features.group))
     assert w.shape[1] == sum(domain.category_sizes) + domain.n_integer

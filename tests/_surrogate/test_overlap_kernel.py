@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sklearn_mvrsm._domain import Domain
-from sklearn_mvrsm._surrogate.overlap_kernel import MAX_INTEGERS, Gates
+from sklearn_mvrsm._surrogate.overlap_kernel import MAX_INTEGERS, OverlapKernel
 
 MIXED = Domain((3, 1, 2), ((-3, 4), (7, 7), (0, 1)), ((-1.5, 2.0),))
 DOMAINS = {
@@ -40,7 +40,7 @@ def stated_similarity(domain, relevance, one, one_active, other, other_active):
 @every_domain
 def test_inner_products_are_the_stated_similarity(domain):
     points, active, relevance = drawn(domain)
-    z = Gates(domain, relevance).features(points, active)
+    z = OverlapKernel(domain, relevance).features(points, active)
     for i in range(0, 30, 4):
         for j in range(30):
             expected = stated_similarity(
@@ -52,7 +52,7 @@ def test_inner_products_are_the_stated_similarity(domain):
 @every_domain
 def test_similarity_lies_between_zero_and_one(domain):
     points, active, relevance = drawn(domain, 200, seed=1)
-    z = Gates(domain, relevance).features(points, active)
+    z = OverlapKernel(domain, relevance).features(points, active)
     similarity = z @ z.T
     assert similarity.min(initial=0.0) >= 0.0
     assert similarity.max(initial=0.0) <= 1.0 + 1e-12
@@ -61,7 +61,9 @@ def test_similarity_lies_between_zero_and_one(domain):
 def test_a_point_is_wholly_like_itself():
     domain = DOMAINS["integers"]
     points, _, relevance = drawn(domain)
-    z = Gates(domain, relevance).features(points, np.ones_like(points, dtype=bool))
+    z = OverlapKernel(domain, relevance).features(
+        points, np.ones_like(points, dtype=bool)
+    )
     np.testing.assert_allclose((z**2).sum(axis=1), 1.0)
 
 
@@ -76,7 +78,7 @@ def test_an_integer_with_two_values_is_a_category():
         Domain((2,), ((0, 1), (0, 1)), ()),
         Domain((), ((0, 1),) * 3, ()),
     ):
-        z = Gates(domain, relevance).features(points, active)
+        z = OverlapKernel(domain, relevance).features(points, active)
         similarities.append(z @ z.T)
     np.testing.assert_allclose(similarities[0], similarities[1], atol=1e-14)
     np.testing.assert_allclose(similarities[0], similarities[2], atol=1e-14)
@@ -84,20 +86,22 @@ def test_an_integer_with_two_values_is_a_category():
 
 def test_inactive_coordinates_count_as_unlike_and_their_values_do_not_matter():
     points, active, relevance = drawn(MIXED)
-    gates = Gates(MIXED, relevance)
-    z = gates.features(points, active)
+    overlap = OverlapKernel(MIXED, relevance)
+    z = overlap.features(points, active)
     elsewhere = np.where(active, points, MIXED.sample(np.random.default_rng(9), 30))
-    assert np.array_equal(gates.features(elsewhere, active), z)
-    nothing = gates.features(points, np.zeros_like(active))
+    assert np.array_equal(overlap.features(elsewhere, active), z)
+    nothing = overlap.features(points, np.zeros_like(active))
     assert not nothing.any()
 
 
 def test_reals_do_not_gate():
     points, active, relevance = drawn(MIXED)
-    gates = Gates(MIXED, relevance)
+    overlap = OverlapKernel(MIXED, relevance)
     moved = points.copy()
     moved[:, MIXED.real] = 0.0
-    assert np.array_equal(gates.features(moved, active), gates.features(points, active))
+    assert np.array_equal(
+        overlap.features(moved, active), overlap.features(points, active)
+    )
 
 
 def test_weights_are_squared_relevances_in_proportion():
@@ -105,7 +109,7 @@ def test_weights_are_squared_relevances_in_proportion():
     relevance = np.array([1.0, 2.0, 3.0])
     points = np.zeros((4, 3))
     points[1, 0] = points[2, 1] = points[3, 2] = 1.0
-    z = Gates(domain, relevance).features(points, np.ones((4, 3), dtype=bool))
+    z = OverlapKernel(domain, relevance).features(points, np.ones((4, 3), dtype=bool))
     np.testing.assert_allclose(1.0 - z[1:] @ z[0], relevance**2 / 14.0)
 
 
@@ -114,13 +118,13 @@ def test_wide_integers_are_seen_through_few_thresholds():
     domain = Domain((), ((-(10**6), 10**6),), ())
     points = domain.lower + np.arange(17)[:, None] / 16.0 * domain.span
     everything = np.ones((17, 1), dtype=bool)
-    gates = Gates(domain, np.ones(1))
-    z = gates.features(points, everything)
+    overlap = OverlapKernel(domain, np.ones(1))
+    z = overlap.features(points, everything)
     assert z.shape[1] <= 40
     apart = np.abs(points - points.T) / domain.span
     np.testing.assert_allclose(z @ z.T, 1.0 - apart, atol=1e-12)
     anywhere = domain.sample(np.random.default_rng(0), 50)
-    z = gates.features(anywhere, np.ones((50, 1), dtype=bool))
+    z = overlap.features(anywhere, np.ones((50, 1), dtype=bool))
     apart = np.abs(anywhere - anywhere.T) / domain.span
     assert np.abs(z @ z.T - (1.0 - apart)).max() <= 1.0 / 16.0 + 1e-12
 
@@ -129,15 +133,17 @@ def test_where_there_are_many_integers_only_categories_gate():
     n = MAX_INTEGERS + 1
     domain = Domain((3,), ((0, 4),) * n, ())
     points = domain.sample(np.random.default_rng(0), 20)
-    z = Gates(domain, np.ones(domain.d)).features(points, np.ones((20, n + 1), bool))
+    z = OverlapKernel(domain, np.ones(domain.d)).features(
+        points, np.ones((20, n + 1), bool)
+    )
     np.testing.assert_allclose(z @ z.T, points[:, [0]] == points[:, 0])
 
 
 @every_domain
 def test_no_points_have_no_features(domain):
-    gates = Gates(domain, np.ones(domain.d))
+    overlap = OverlapKernel(domain, np.ones(domain.d))
     none = np.zeros((0, domain.d))
     some, active, _ = drawn(domain)
-    width = gates.features(some, active).shape[1]
-    assert gates.features(none, none.astype(bool)).shape == (0, width)
-    assert (gates.count == 0) == (width == 0)
+    width = overlap.features(some, active).shape[1]
+    assert overlap.features(none, none.astype(bool)).shape == (0, width)
+    assert (overlap.count == 0) == (width == 0)

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from beliefs import believe
+from kernels import set_kernel
 from slopes import central_differences
 
 from sklearn_mvrsm._domain import Domain
-from sklearn_mvrsm._surrogate.hyperparameters import KINDS, Prior
+from sklearn_mvrsm._surrogate.hyperparameters import KINDS, Hyperparameters
 from sklearn_mvrsm._surrogate.surrogate import Surrogate
 
 DOMAINS = {
@@ -20,10 +20,10 @@ def fitted(domain, n=25, seed=0, splines=0.0):
     """A surrogate, and a point with its activity, where slices begin."""
     rng = np.random.default_rng(seed)
     surrogate = Surrogate(domain, seed)
-    log = Prior.default().log + rng.normal(0.0, 0.5, KINDS + 6)
+    log = Hyperparameters.default().log + rng.normal(0.0, 0.5, KINDS + 6)
     log[:KINDS] += splines
     log[-1] = np.log(1e-2)
-    believe(surrogate, prior=Prior(log))
+    set_kernel(surrogate, hyperparameters=Hyperparameters(log))
     points = domain.sample(rng, n + 1)
     active = rng.random(points.shape) >= 0.2
     active[-1, -1] = True
@@ -37,7 +37,7 @@ def fitted(domain, n=25, seed=0, splines=0.0):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_slice_is_the_surrogate_with_its_gates_held(domain, seed):
     surrogate, point, active = fitted(domain, seed=seed)
-    posterior = surrogate.slice(point, active)
+    posterior = surrogate.real_slice(point, active)
     for share in (0.0, 0.3, 1.0):
         moved = point.copy()
         moved[-1] = domain.lower[-1] + share * domain.span[-1]
@@ -53,7 +53,7 @@ def test_a_slice_is_the_surrogate_with_its_gates_held(domain, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_gradient_equals_finite_differences(domain, seed):
     surrogate, point, active = fitted(domain, seed=seed)
-    posterior = surrogate.slice(point, active)
+    posterior = surrogate.real_slice(point, active)
     reals = np.flatnonzero(domain.span * active > 0.0)
     reals = reals[reals >= domain.d - domain.n_real]
 
@@ -64,7 +64,7 @@ def test_the_gradient_equals_finite_differences(domain, seed):
         return 2.0 * here.value - 3.0 * here.deviation
 
     share = (point - domain.lower)[reals] / domain.span[reals]
-    gradient = posterior.at(point).pull_back(2.0, -3.0)
+    gradient = posterior.at(point).gradient(2.0, -3.0)
     np.testing.assert_allclose(
         gradient[reals] * domain.span[reals],
         central_differences(mixture, share, 1e-6),
@@ -76,7 +76,7 @@ def test_the_gradient_equals_finite_differences(domain, seed):
 def test_what_is_inactive_has_no_slope_in_the_smooth_part():
     surrogate, point, _ = fitted(DOMAINS["reals"], splines=-80.0)
     gradients = [
-        surrogate.slice(point, active).at(point).pull_back(1.0, 1.0)
+        surrogate.real_slice(point, active).at(point).gradient(1.0, 1.0)
         for active in (np.array([True, True]), np.array([False, True]))
     ]
     assert abs(gradients[0][0]) > 1e-4
@@ -85,11 +85,11 @@ def test_what_is_inactive_has_no_slope_in_the_smooth_part():
 
 def test_where_there_is_no_doubt_the_deviation_has_no_slope():
     surrogate, point, active = fitted(DOMAINS["reals"])
-    surrogate.belief.prior.log[-1] = np.log(1e-30)
+    surrogate.kernel.hyperparameters.log[-1] = np.log(1e-30)
     told, every = point[np.newaxis], active[np.newaxis]
     for _ in range(2):
         surrogate.append(told, every)
     surrogate.solve(np.arange(surrogate.n, dtype=float))
-    here = surrogate.slice(point, active).at(point)
+    here = surrogate.real_slice(point, active).at(point)
     assert here.deviation == pytest.approx(1e-6 * np.sqrt(surrogate.amplitude))
-    np.testing.assert_array_equal(here.pull_back(0.0, 1.0), 0.0)
+    np.testing.assert_array_equal(here.gradient(0.0, 1.0), 0.0)

@@ -4,9 +4,9 @@ from scipy.stats import multivariate_normal
 from slopes import central_differences
 
 from sklearn_mvrsm._surrogate.relevance import (
-    _relevance_loss,
+    _negative_log_posterior,
     additive_features,
-    learn_relevance,
+    fit_relevance,
 )
 
 
@@ -53,7 +53,7 @@ def test_gradient_of_the_relevance_equals_finite_differences(seed):
     rng = np.random.default_rng(seed)
     unit = unit_points(25, (3, 2), 3, rng)
     features, group = additive_features(unit, all_active(unit), (3, 2))
-    loss = _relevance_loss(features, group, rng.normal(size=25))
+    loss = _negative_log_posterior(features, group, rng.normal(size=25))
     values = rng.normal(-1.0, 1.0, 6)
     _, gradient = loss(values)
     expected = central_differences(lambda x: loss(x)[0], values)
@@ -65,7 +65,7 @@ def test_loss_of_the_relevance_is_a_likelihood_with_shrinkage():
     unit = unit_points(20, (3,), 2, rng)
     features, group = additive_features(unit, all_active(unit), (3,))
     y = rng.normal(size=20)
-    loss = _relevance_loss(features, group, y)
+    loss = _negative_log_posterior(features, group, y)
     flat, bent = np.array([-1.0, -1.0, -1.0, 0.2]), np.array([-2.0, 0.5, -1.0, 0.2])
 
     def likelihood(values):
@@ -96,7 +96,7 @@ def test_what_matters_is_recovered(objective, relevant):
     y = standardised(objective(unit) + 0.05 * rng.normal(size=120))
     features, group = additive_features(unit, all_active(unit), (3, 2, 4))
     start = np.full(10, np.log(0.05))
-    log = learn_relevance(features, group, y, start, 30)
+    log = fit_relevance(features, group, y, start, 30)
     matters = np.array(sorted(relevant))
     others = np.setdiff1d(np.arange(10), matters)
     assert log[matters].min() > log[others].max() + 1.0
@@ -107,7 +107,7 @@ def test_where_nothing_matters_relevances_stay_alike():
     unit = unit_points(80, (3,), 4, rng)
     features, group = additive_features(unit, all_active(unit), (3,))
     y = standardised(rng.normal(size=80))
-    log = learn_relevance(features, group, y, np.full(5, np.log(0.1)), 30)
+    log = fit_relevance(features, group, y, np.full(5, np.log(0.1)), 30)
     assert np.ptp(log) < 4.0
 
 
@@ -119,5 +119,5 @@ def test_relevance_follows_its_coordinate():
     logs = []
     for columns in (unit, unit[:, order]):
         features, group = additive_features(columns, all_active(columns), ())
-        logs.append(learn_relevance(features, group, y, np.full(4, -2.0), 30))
+        logs.append(fit_relevance(features, group, y, np.full(4, -2.0), 30))
     np.testing.assert_allclose(logs[1], logs[0][order], atol=0.05)

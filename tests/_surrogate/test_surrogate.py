@@ -2,7 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
-from beliefs import believe
+from kernels import set_kernel
 
 from sklearn_mvrsm._domain import Domain
 from sklearn_mvrsm._surrogate import kernel as kernel_module
@@ -12,10 +12,10 @@ from sklearn_mvrsm._surrogate.fitting import (
     _informative,
     _most_rows,
 )
-from sklearn_mvrsm._surrogate.hyperparameters import KINDS, Prior
+from sklearn_mvrsm._surrogate.hyperparameters import KINDS, Hyperparameters
 from sklearn_mvrsm._surrogate.kernel import safe_cholesky
-from sklearn_mvrsm._surrogate.matern_kernel import Coordinates, matern
-from sklearn_mvrsm._surrogate.overlap_kernel import Gates
+from sklearn_mvrsm._surrogate.matern_kernel import MaternFeatures, matern
+from sklearn_mvrsm._surrogate.overlap_kernel import OverlapKernel
 from sklearn_mvrsm._surrogate.surrogate import CAPACITY, Surrogate
 
 MIXED = Domain((3, 2), ((-2, 3), (0, 1)), ((-1.0, 2.0), (0.0, 1e-3)))
@@ -48,16 +48,21 @@ def objective(domain, points):
     return np.sin(3.0 * share.sum(axis=1)) + (share**2).sum(axis=1)
 
 
-def some_prior(seed=0):
+def some_hyperparameters(seed=0):
     rng = np.random.default_rng(seed)
-    log = Prior.default().log + rng.normal(0.0, 0.5, KINDS + 6)
+    log = Hyperparameters.default().log + rng.normal(0.0, 0.5, KINDS + 6)
     log[-1] = np.log(1e-2)
-    return Prior(log)
+    return Hyperparameters(log)
 
 
-def fitted(domain, n=25, seed=0, prior=None):
+def fitted(domain, n=25, seed=0, hyperparameters=None):
     surrogate = Surrogate(domain, seed)
-    believe(surrogate, prior=some_prior(seed) if prior is None else prior)
+    set_kernel(
+        surrogate,
+        hyperparameters=some_hyperparameters(seed)
+        if hyperparameters is None
+        else hyperparameters,
+    )
     points, active = drawn(domain, n, seed)
     surrogate.append(points, active)
     surrogate.solve(objective(domain, points))
@@ -66,13 +71,16 @@ def fitted(domain, n=25, seed=0, prior=None):
 
 def smooth_part(surrogate, points, active, other, other_active):
     """The smooth covariance, from the lengths."""
-    coordinates, lengths = Coordinates(surrogate.domain), surrogate.belief.log_lengths
+    coordinates, lengths = (
+        MaternFeatures(surrogate.domain),
+        surrogate.kernel.log_lengthscales,
+    )
     w = coordinates.features(
         np.vstack([points, other]), np.vstack([active, other_active])
     )
     w = (w * np.exp(-lengths)[coordinates.group])[:, w.any(axis=0)]
     apart = w[: len(points), np.newaxis] - w[len(points) :]
-    return surrogate.belief.prior.smooth * matern((apart**2).sum(axis=2))[0]
+    return surrogate.kernel.hyperparameters.smooth * matern((apart**2).sum(axis=2))[0]
 
 
 def own_features(covariance):
@@ -83,20 +91,20 @@ def own_features(covariance):
 
 def explicit_features(surrogate, points, active):
     """Splines, gated splines, gates, and the features of the local and smooth terms."""
-    belief, prior = surrogate.belief, surrogate.belief.prior
-    gate, linear, local, sharpness = np.exp(prior.log[KINDS : KINDS + 4])
-    phi = belief.splines.features(points) * belief.spline_scale
+    kernel, hyperparameters = surrogate.kernel, surrogate.kernel.hyperparameters
+    gate, linear, local, sharpness = np.exp(hyperparameters.log[KINDS : KINDS + 4])
+    phi = kernel.splines.features(points) * kernel.spline_scale
     smooth = own_features(smooth_part(surrogate, points, active, points, active))
-    if not belief.gates.count:
+    if not kernel.overlap.count:
         return np.hstack([phi, smooth])
-    z = Gates(belief.domain, belief.relevance).features(points, active)
+    z = OverlapKernel(kernel.domain, kernel.relevance).features(points, active)
     z = z[:, z.any(axis=0)]
     gated = (phi[:, :, np.newaxis] * z[:, np.newaxis, :]).reshape(len(points), -1)
     own = own_features(local * np.exp(sharpness * (z @ z.T - 1.0)))
     return np.hstack([phi, np.sqrt(gate) * gated, np.sqrt(linear) * z, own, smooth])
 
 
-def kernel(surrogate, points, active):
+def gram(surrogate, points, active):
     features = explicit_features(surrogate, points, active)
     return features @ features.T
 
@@ -117,7 +125,7 @@ def test_prediction_is_ridge_regression_on_the_gated_features(domain):
     told = together[: len(points)]
     centre = told.mean(axis=0)
     left, sizes, right = np.linalg.svd(told - centre, full_matrices=False)
-    shrunk = sizes / (sizes**2 + surrogate.belief.prior.noise)
+    shrunk = sizes / (sizes**2 + surrogate.kernel.hyperparameters.noise)
     weights = right.T @ (shrunk * (left.T @ (y - y.mean())))
     level = y.mean() - centre @ weights
     predicted = surrogate.predict(new, new_active)
@@ -130,11 +138,11 @@ def test_prediction_is_ridge_regression_on_the_gated_features(domain):
 def test_deviation_is_the_posterior_deviation(domain):
     surrogate, points, active = fitted(domain)
     new, new_active = drawn(domain, 15, seed=1)
-    covariance = kernel(
+    covariance = gram(
         surrogate, np.vstack([points, new]), np.vstack([active, new_active])
     )
     n = len(points)
-    noisy = covariance[:n, :n] + surrogate.belief.prior.noise * np.eye(n)
+    noisy = covariance[:n, :n] + surrogate.kernel.hyperparameters.noise * np.eye(n)
     cross = covariance[:n, n:]
     variance = np.diag(covariance)[n:] - np.einsum(
         "ij,ij->j", cross, np.linalg.solve(noisy, cross)
@@ -152,7 +160,7 @@ def test_deviation_is_the_posterior_deviation(domain):
 def test_one_by_one_is_the_same_as_all_at_once(domain):
     surrogate, points, active = fitted(domain, 40)
     grown = Surrogate(domain, 0)
-    believe(grown, prior=surrogate.belief.prior)
+    set_kernel(grown, hyperparameters=surrogate.kernel.hyperparameters)
     for k in range(0, 40, 3):
         grown.append(points[k : k + 3], active[k : k + 3])
     grown.solve(objective(domain, points))
@@ -181,7 +189,7 @@ def test_truncate_undoes_append(domain):
     together = np.vstack([points, new[15:]])
     surrogate.solve(objective(domain, together))
     fresh = Surrogate(domain, 0)
-    believe(fresh, prior=surrogate.belief.prior)
+    set_kernel(fresh, hyperparameters=surrogate.kernel.hyperparameters)
     fresh.append(together, np.vstack([active, new_active[15:]]))
     fresh.solve(objective(domain, together))
     np.testing.assert_allclose(
@@ -194,7 +202,7 @@ def test_a_section_is_the_surrogate_with_its_gates_held_less_its_smooth_part(dom
     surrogate, told, told_active = fitted(domain)
     rng = np.random.default_rng(2)
     for base, active in zip(*drawn(domain, 5, seed=3), strict=True):
-        weights, constant = surrogate.section(base, active)
+        weights, constant = surrogate.spline_at(base, active)
         points = np.tile(base, (10, 1))
         points[:, domain.real] = domain.sample(rng, 10)[:, domain.real]
         actives = np.tile(active, (10, 1))
@@ -206,11 +214,11 @@ def test_a_section_is_the_surrogate_with_its_gates_held_less_its_smooth_part(dom
 
 
 def test_the_surrogate_interpolates_where_there_is_little_noise():
-    prior = some_prior()
-    prior.log[-1] = np.log(1e-8)
+    hyperparameters = some_hyperparameters()
+    hyperparameters.log[-1] = np.log(1e-8)
     for domain in (MIXED, DOMAINS["reals"]):
         surrogate = Surrogate(domain, 0)
-        believe(surrogate, prior=prior)
+        set_kernel(surrogate, hyperparameters=hyperparameters)
         points, active = drawn(domain, 12, inactive=0.0)
         surrogate.append(points, active)
         surrogate.solve(objective(domain, points))
@@ -231,7 +239,7 @@ def test_deviation_shrinks_where_something_was_observed(domain):
     surrogate.amplitude = amplitude
     _, after = surrogate.predict_with_deviation(new, new_active)
     assert np.all(after <= before + 1e-9)
-    limit = np.sqrt(surrogate.belief.prior.noise * amplitude)
+    limit = np.sqrt(surrogate.kernel.hyperparameters.noise * amplitude)
     assert np.all(after <= limit + 1e-9)
 
 
@@ -240,7 +248,7 @@ def test_imagined_points_change_no_prediction_and_take_the_doubt_away(domain):
     surrogate, points, _ = fitted(domain, 15)
     new, new_active = drawn(domain, 12, seed=1)
     value, deviation = surrogate.predict_with_deviation(new, new_active)
-    surrogate.imagine(new[:4], new_active[:4])
+    surrogate.fantasize(new[:4], new_active[:4])
     same, smaller = surrogate.predict_with_deviation(new, new_active)
     np.testing.assert_allclose(same, value, atol=1e-7)
     assert np.all(smaller <= deviation + 1e-9)
@@ -255,23 +263,23 @@ def test_a_point_under_way_takes_away_as_much_doubt_as_its_value_would_tell():
     surrogate, points, active = fitted(MIXED, 15)
     x, x_active = drawn(MIXED, 12, seed=1)
     p, p_active = drawn(MIXED, 1, seed=2)
-    belief, amplitude = surrogate.belief, surrogate.amplitude
-    told = belief.rows(points, active)
-    of_x, of_p = belief.rows(x, x_active), belief.rows(p, p_active)
-    known = belief.covariance(told, told) + belief.prior.noise * np.eye(15)
-    left = np.linalg.solve(known, belief.covariance(told, of_p))
-    shared = belief.covariance(of_x, of_p) - belief.covariance(of_x, told) @ left
-    own = belief.variance(of_p) - belief.covariance(of_p, told) @ left
+    kernel, amplitude = surrogate.kernel, surrogate.amplitude
+    told = kernel.features(points, active)
+    of_x, of_p = kernel.features(x, x_active), kernel.features(p, p_active)
+    known = kernel.covariance(told, told) + kernel.hyperparameters.noise * np.eye(15)
+    left = np.linalg.solve(known, kernel.covariance(told, of_p))
+    shared = kernel.covariance(of_x, of_p) - kernel.covariance(of_x, told) @ left
+    own = kernel.variance(of_p) - kernel.covariance(of_p, told) @ left
     before = surrogate.predict_with_deviation(x, x_active)[1]
-    surrogate.imagine(p, p_active)
+    surrogate.fantasize(p, p_active)
     after = surrogate.predict_with_deviation(x, x_active)[1]
-    fall = amplitude * (shared**2 / (own + belief.prior.noise))[:, 0]
+    fall = amplitude * (shared**2 / (own + kernel.hyperparameters.noise))[:, 0]
     np.testing.assert_allclose(after**2, before**2 - fall, rtol=1e-6, atol=1e-9)
 
 
 def test_observations_told_twice_count_as_their_mean():
     surrogate = Surrogate(MIXED, 0)
-    believe(surrogate, prior=some_prior())
+    set_kernel(surrogate, hyperparameters=some_hyperparameters())
     points, active = drawn(MIXED, 10, inactive=0.0)
     surrogate.append(np.repeat(points, 2, axis=0), np.repeat(active, 2, axis=0))
     values = np.repeat(objective(MIXED, points), 2)
@@ -281,12 +289,12 @@ def test_observations_told_twice_count_as_their_mean():
     scale = surrogate.output.scale
     # what noise is left is shared between two
     mean = surrogate.output.apply(objective(MIXED, points))
-    gram = kernel(
+    noisy = gram(
         surrogate, points, active
-    ) + surrogate.belief.prior.noise / 2.0 * np.eye(10)
-    inverse = np.linalg.inv(gram)
+    ) + surrogate.kernel.hyperparameters.noise / 2.0 * np.eye(10)
+    inverse = np.linalg.inv(noisy)
     level = (inverse @ mean).sum() / inverse.sum()
-    expected = level + kernel(surrogate, points, active) @ inverse @ (mean - level)
+    expected = level + gram(surrogate, points, active) @ inverse @ (mean - level)
     np.testing.assert_allclose(
         surrogate.predict(points, active), expected, atol=1e-7 / scale
     )
@@ -302,7 +310,7 @@ def test_predictions_do_not_depend_on_unit_and_zero_of_the_values(factor, shift)
     results = []
     for told in (values, factor * values + shift):
         surrogate, points, active = fitted(MIXED)
-        surrogate.learn(points, active, told)
+        surrogate.fit_hyperparameters(points, active, told)
         surrogate.solve(told)
         value, deviation = surrogate.predict_with_deviation(new, new_active)
         results.append((value, deviation, surrogate.output.invert(value, deviation)[0]))
@@ -320,7 +328,7 @@ def learnt(domain, n=60, seed=0, values=None, inactive=0.0):
     surrogate = Surrogate(domain, seed)
     points, active = drawn(domain, n, seed, inactive)
     values = objective(domain, points) if values is None else values(points)
-    surrogate.learn(points, active, values)
+    surrogate.fit_hyperparameters(points, active, values)
     surrogate.solve(values)
     return surrogate
 
@@ -332,8 +340,8 @@ def test_learning_works_in_every_domain(domain):
     value, deviation = surrogate.predict_with_deviation(new, new_active)
     assert np.all(np.isfinite(value))
     assert np.all(deviation > 0.0)
-    assert np.all(surrogate.belief.relevance <= RELEVANCE_LIMIT)
-    assert np.all(surrogate.belief.relevance >= 1.0 / RELEVANCE_LIMIT)
+    assert np.all(surrogate.kernel.relevance <= RELEVANCE_LIMIT)
+    assert np.all(surrogate.kernel.relevance >= 1.0 / RELEVANCE_LIMIT)
     assert surrogate.n == 40
 
 
@@ -344,7 +352,7 @@ def test_categories_compared_by_code_are_those_with_a_column_a_value(monkeypatch
     for most in (0, 10**6):
         monkeypatch.setattr(kernel_module, "MOST_LISTED", most)
         surrogate = learnt(domain, 40, inactive=0.2)
-        assert surrogate.belief.one_hot == (most > 0)
+        assert surrogate.kernel.one_hot == (most > 0)
         found.append(surrogate.predict_with_deviation(new, new_active))
     # the same sums in another order, and what L-BFGS makes of the difference
     np.testing.assert_allclose(*found, rtol=1e-3)
@@ -386,7 +394,7 @@ def test_the_coordinate_that_matters_becomes_relevant():
             100,
             values=lambda points, j=j: np.cos(points[:, j] * 3.0 / domain.span[j]),
         )
-        assert surrogate.belief.relevance.argmax() == j
+        assert surrogate.kernel.relevance.argmax() == j
 
 
 def test_learning_does_not_depend_on_the_order_of_the_observations():
@@ -397,7 +405,7 @@ def test_learning_does_not_depend_on_the_order_of_the_observations():
     predictions = []
     for rows in (np.arange(50), order):
         surrogate = Surrogate(MIXED, 0)
-        surrogate.learn(points[rows], active[rows], values[rows])
+        surrogate.fit_hyperparameters(points[rows], active[rows], values[rows])
         surrogate.solve(values[rows])
         predictions.append(surrogate.predict(new, new_active))
     np.testing.assert_allclose(*predictions, atol=0.02)
@@ -412,15 +420,17 @@ def test_few_or_equal_observations_leave_the_prior_as_it_was():
     ]:
         points, active = drawn(MIXED, max(n, 40))
         surrogate = Surrogate(MIXED, 0)
-        surrogate.learn(points[:n], active[:n], values[:n])
-        assert np.array_equal(surrogate.belief.prior.log, Prior.default().log)
-        assert np.all(surrogate.belief.relevance == 1.0)
+        surrogate.fit_hyperparameters(points[:n], active[:n], values[:n])
+        assert np.array_equal(
+            surrogate.kernel.hyperparameters.log, Hyperparameters.default().log
+        )
+        assert np.all(surrogate.kernel.relevance == 1.0)
         assert surrogate.n == n
 
 
 def test_learning_forgets_what_was_appended_before():
     surrogate, points, active = fitted(MIXED, 20)
-    surrogate.learn(points[5:], active[5:], objective(MIXED, points)[5:])
+    surrogate.fit_hyperparameters(points[5:], active[5:], objective(MIXED, points)[5:])
     assert surrogate.n == 15
     surrogate.solve(objective(MIXED, points)[5:])
     assert np.all(np.isfinite(surrogate.predict(points, active)))
