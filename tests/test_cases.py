@@ -280,19 +280,19 @@ def test_o5_timeout(tmp_path, n_jobs):
     s = make(
         Stuck(folder=str(tmp_path)),
         {"hang": choice([False, True]), "z": real(0.0, 1.0)},
-        10,
+        6,
         cv=2,
         n_jobs=n_jobs,
-        fit_timeout=1.0,
+        fit_timeout=3.0,  # no other fit takes so long, however busy the machine
         error_score=np.nan,
     )
-    t = time.time()
+    t = time.monotonic()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         s.fit(X, y)
-    assert time.time() - t < 60
+    assert time.monotonic() - t < 600  # of the 3600 that a fit would take
     h = np.array([p["hang"] for p in s.cv_results_["params"]])
-    assert len(h) == 10
+    assert len(h) == 6
     assert h.any()
     assert not h.all()
     assert np.array_equal(np.isnan(s.cv_results_["mean_test_score"]), h)
@@ -300,7 +300,6 @@ def test_o5_timeout(tmp_path, n_jobs):
     pids = [int(f) for f in os.listdir(tmp_path)]
     assert pids
     assert os.getpid() not in pids
-    time.sleep(0.5)
     assert not any(alive(p) for p in pids)
 
 
