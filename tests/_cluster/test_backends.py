@@ -22,6 +22,8 @@ from sklearn_mvrsm._cluster.backends import (
     active_cluster,
 )
 
+PATIENCE = 60.0
+
 
 class EightSlots(NoMachine):
     """A cluster as joblib sees it."""
@@ -228,7 +230,7 @@ def test_a_client_that_is_closed_is_not_waited_for():
 
 
 def until(condition):
-    end = time.monotonic() + 20.0
+    end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -241,7 +243,7 @@ done = threading.Event()
 def look_and_wait(liveness):
     """Note what can be learned of a task and its search; wait until ``done``."""
     seen.append((liveness, liveness.is_cancelled(), liveness.is_over()))
-    done.wait(20.0)
+    done.wait(PATIENCE)
 
 
 def test_a_task_of_dask_learns_what_becomes_of_it_and_of_its_search(monkeypatch):
@@ -388,7 +390,7 @@ def test_a_task_of_ray_learns_what_becomes_of_it_and_of_its_search(ray, monkeypa
         return wait(*args)
 
     def look(liveness, result):
-        assert waits.wait(20.0)
+        assert waits.wait(PATIENCE)
         assert not liveness.is_cancelled()
         assert not liveness.is_over()
         marker.result.set_result(None)

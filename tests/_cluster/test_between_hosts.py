@@ -28,7 +28,7 @@ TESTS = str(Path(__file__).parent.parent)
 HERE, THERE = "198.51.100.1", "198.51.100.2"  # addresses for examples (RFC 5737)
 SCHEDULER = f"tcp://{HERE}:8786"
 A_MINUTE = 60.0
-PATIENCE = 180.0
+PATIENCE = 600.0
 
 pytestmark = [
     pytest.mark.hosts,

@@ -18,7 +18,7 @@ from sklearn_mvrsm._execution.child import decode, encode_task
 from sklearn_mvrsm._execution.outcomes import Died, Raised, Returned, TimedOut
 from sklearn_mvrsm._execution.payload import read_payload, write_payload
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 class FakeLiveness:

@@ -29,7 +29,7 @@ from sklearn_mvrsm._execution.outcomes import (
 )
 from sklearn_mvrsm._execution.payload import write_payload
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 @pytest.fixture

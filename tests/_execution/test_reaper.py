@@ -1,6 +1,7 @@
 """Whose files and processes are removed; test_faults has what it is for."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -46,14 +47,20 @@ def owner(temporary):
         yield process.stdout.readline().strip()
 
 
-@pytest.fixture
-def leftover(temporary):
-    """Return a folder whose owner is gone."""
+@pytest.fixture(scope="module")
+def left_once(tmp_path_factory):
+    """Return a folder whose owner is gone; not where others look for such."""
     command = [sys.executable, "-c", OWNER, "dies"]
-    env = {**os.environ, "TMPDIR": str(temporary)}
+    env = {**os.environ, "TMPDIR": str(tmp_path_factory.mktemp("left"))}
     folder = subprocess.check_output(command, env=env, text=True).strip()
     assert os.path.exists(os.path.join(folder, "payload"))
     return folder
+
+
+@pytest.fixture
+def leftover(left_once, temporary):
+    """Return a copy of a folder whose owner is gone."""
+    return shutil.copytree(left_once, temporary / os.path.basename(left_once))
 
 
 @posix_only

@@ -45,7 +45,7 @@ posix_only = pytest.mark.skipif(
     reason="Windows has neither SIGKILL nor an exit code that names a signal",
 )
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 @pytest.fixture(scope="module")

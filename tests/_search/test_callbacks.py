@@ -146,7 +146,7 @@ def test_failed_folds_end_their_tasks(tmp_path):
 def test_killed_folds_end_their_tasks_and_none_ends_twice(mood, tmp_path):
     callback = Recorder(tmp_path / "calls")
     search = make_search(
-        space={"mood": ["fine", mood]}, n_iter=2, cv=3, n_jobs=2, fit_timeout=1.0
+        space={"mood": ["fine", mood]}, n_iter=2, cv=3, n_jobs=2, fit_timeout=3.0
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
