@@ -107,8 +107,9 @@ def describe_value(
         else:
             description = describer.describe(value, cloned=cloned)
     except Exception:  # nested too deeply, or of a class that raises at any touch
-        describer.unread.add(name_of(type(value)))
-        description = [name_of(type(value))]
+        name = name_of(type(value))
+        describer.unread.add(name)
+        description = [name] if deep else {"type": name}
     if unread is not None:
         unread |= describer.unread
     return description

@@ -37,7 +37,7 @@ if sys.platform != "linux":
 X, Y = load_iris(return_X_y=True)
 SPLITS = list(StratifiedKFold(2).split(X, Y))
 TESTS = str(Path(__file__).parent.parent)
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning"),
@@ -93,7 +93,7 @@ def cluster(request, tmp_path_factory):
         patch.setenv("PYTHONPATH", os.pathsep.join(paths))
         with request.param() as address:
             yield address
-    gone_within(20.0, lambda: {*children()} - before)
+    until_gone(lambda: {*children()} - before)
 
 
 def children():
@@ -112,20 +112,20 @@ def copies():
     return copies_of_data(tempfile.gettempdir(), pids)
 
 
-def gone_within(seconds, find):
-    """Hold what ``find`` finds to being gone after these seconds."""
-    end = time.monotonic() + seconds
+def until_gone(find):
+    """Wait until nothing is found any more."""
+    end = time.monotonic() + PATIENCE
     while left := find():
         assert time.monotonic() < end, left
         time.sleep(0.05)
 
 
 @contextlib.contextmanager
-def nothing_left(seconds=20.0):
+def nothing_left():
     """Hold a block to leaving no process and no file."""
     before = {*children(), *copies()}
     yield
-    gone_within(seconds, lambda: {*children(), *copies()} - before)
+    until_gone(lambda: {*children(), *copies()} - before)
 
 
 def job(estimator=None, scorer=None, **kwargs):
@@ -190,7 +190,8 @@ def test_a_search_finds_what_it_finds_on_one_machine(cluster):
 @pytest.fixture(scope="module")
 def shared(cluster):
     """Fits on the cluster that have limits; errors are raised."""
-    limits = {"timeout": 1.0, "memory_limit": 500_000_000}
+    # long enough for a crash to be seen in time: a dying process takes its time too
+    limits = {"timeout": 3.0, "memory_limit": 500_000_000}
     with Evaluator(job(raise_errors=True), **limits) as evaluator:
         assert isinstance(evaluator._pool, RemotePool)
         assert evaluator.n_slots == 2
@@ -212,8 +213,8 @@ def test_a_broken_fit_costs_itself_only(shared):
     ]
     assert [s.killed for s in scores] == [1, 0, 1, 0, 1, 0, 0]
     late, well = scores[:2]
-    assert 1.0 <= late.fit_time < 1.0 + PATIENCE
-    assert "its limit is 1.0 s" in late.error
+    assert 3.0 <= late.fit_time < 63.0
+    assert "its limit is 3.0 s" in late.error
     assert "SIGSEGV" in scores[2].error
     assert "Unable to allocate" in scores[5].error
     assert well.started <= well.finished - well.fit_time
@@ -266,7 +267,7 @@ def test_an_interrupt_keeps_what_has_finished(cluster, tmp_path):
         n_iter=2,
         n_initial_points=2,
         n_pending=1,
-        timeout=120,
+        timeout=2 * PATIENCE,
     )
 
     def interrupt():
