@@ -36,6 +36,9 @@ _QUIET_WALKS, _WALK_SECONDS = 10, 0.001
 _POLL_SECONDS = 1.0
 """How often to check that the caller is there, if its end of the pipe lives on."""
 
+_GONE = (b"Z", b"X")
+"""States of processes that are dead, but for their parents."""
+
 _KERNEL_THREAD = 0x00200000
 """A flag in the state of a process of Linux that runs no program."""
 
@@ -67,73 +70,79 @@ def kill_marked(roots: Mapping[bytes, int | None]) -> set[int]:
     """
     if not roots or not can_find_processes():
         return set()
-    family = {pid for pid in roots.values() if pid is not None}
-    strangers: dict[int, int] = {}
     killed: set[int] = set()
+    seen: set[int] = set()
     n_quiet = 0
     end = time.monotonic() + _KILL_SECONDS
     while n_quiet < _QUIET_WALKS and time.monotonic() < end:
-        found = _kill_once(roots, family, strangers)
+        found = _kill_once(roots, seen)
         killed |= found
         n_quiet = 0 if found else n_quiet + 1
         time.sleep(_WALK_SECONDS)
     return killed
 
 
-def _kill_once(
-    roots: Mapping[bytes, int | None], family: set[int], strangers: dict[int, int]
-) -> set[int]:
+def _kill_once(roots: Mapping[bytes, int | None], seen: set[int]) -> set[int]:
     """Kill all that is found in one walk, and return it.
 
     The youngest come first: a process that does nothing but replace itself is reached
-    before it has, and the parent of each is read before that is killed.
+    before it has, and the parent of each is read before that is killed. A number is
+    good for one walk: later it may be another's.
 
     Parameters
     ----------
     roots : mapping of bytes to int or None
         As in `kill_marked`.
-    family : set of int
-        Processes whose descendants are looked for; what is found is added.
-    strangers : dict of int to int
-        Processes that have no mark, each with its parent. Those of this walk are
-        added, and need not be read again.
+    seen : set of int
+        Strangers of earlier walks, which need not be read again; those of this walk
+        are added.
     """
-    found, unsure = set(), []
+    parents: dict[int, int] = {}
+    family = {os.getpid()} & set(roots.values())
+    found, unsure = set(), set()
+    groups = set() if seen else set(roots.values())
 
     def kill(pid: int) -> None:
-        strangers.pop(pid, None)
         family.add(pid)
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
             found.add(pid)
 
     for pid in sorted(map(int, filter(str.isdigit, os.listdir("/proc"))), reverse=True):
-        if pid in strangers or pid == os.getpid():
+        if pid in seen or pid == os.getpid():
             continue
         with contextlib.suppress(OSError):  # it is gone, or another user's
-            fields = _read(pid, "stat").rpartition(b")")[2].split()
-            if fields[0] in (b"Z", b"X"):
+            state, *numbers = _read(pid, "stat").rpartition(b")")[2].split()[:7]
+            parent, group, session, _, _, flags = map(int, numbers)
+            if state in _GONE:
                 continue
-            strangers[pid] = int(fields[1])
-            if int(fields[2]) in roots.values():
+            parents[pid] = parent
+            if group in groups and session == os.getsid(0):
                 kill(pid)
-            elif not int(fields[6]) & _KERNEL_THREAD:
+            elif not flags & _KERNEL_THREAD:
                 environ = _read(pid, "environ")
                 if any(mark in environ for mark in roots):
                     kill(pid)
                 elif not environ:
-                    unsure.append(pid)  # it may be becoming another program right now
-    while descendants := [pid for pid in strangers if strangers[pid] in family]:
-        for pid in descendants:
+                    unsure.add(pid)  # it may be becoming another program right now
+    while family and (
+        children := {p for p in parents if parents[p] in family} - family
+    ):
+        for pid in children:
             kill(pid)
-    for pid in unsure:
-        strangers.pop(pid, None)
+    seen |= parents.keys() - family - unsure
     return found
 
 
 def _read(pid: int, name: str) -> bytes:
     with open(f"/proc/{pid}/{name}", "rb") as file:
         return file.read()
+
+
+def _is_running(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return _read(pid, "stat").rpartition(b")")[2].split()[0] not in _GONE
+    return False
 
 
 _own: set[str] = set()
@@ -198,7 +207,8 @@ def remove_leftovers(pids: Collection[int] = (), parent: str | None = None) -> N
         those whose owner cannot be known.
     """
     kinds = ("sem.loky-{}-", "joblib_memmapping_folder_{}_")
-    traces = tuple(kind.format(pid) for kind in kinds for pid in pids)
+    gone = [pid for pid in pids if not _is_running(pid)]  # a number may be reused
+    traces = tuple(kind.format(pid) for kind in kinds for pid in gone)
     with contextlib.suppress(OSError):
         if parent is None:
             import tempfile  # not needed, and not small, where this is a program
