@@ -8,6 +8,8 @@ from pathlib import Path
 
 from sklearn_mvrsm.benchmarks._methods import method_names
 from sklearn_mvrsm.benchmarks._plot import draw_all
+from sklearn_mvrsm.benchmarks._regret import as_text as as_regrets
+from sklearn_mvrsm.benchmarks._regret import regrets
 from sklearn_mvrsm.benchmarks._registry import problem_names
 from sklearn_mvrsm.benchmarks._runner import Plan, ensure_environment, run
 from sklearn_mvrsm.benchmarks._steps import PROBLEMS, SIZES, measure
@@ -67,6 +69,10 @@ def parser() -> argparse.ArgumentParser:
         help="judge runs after so many evaluations past the initial",
     )
 
+    command = commands.add_parser("regret", help="normalised regret on real tuning")
+    command.add_argument("files", nargs="+", type=Path)
+    command.add_argument("--reference", default="mvrsm", help="method to compare with")
+
     command = commands.add_parser("plot", help="best value so far and own time a step")
     command.add_argument("files", nargs="+", type=Path)
     command.add_argument("--directory", type=Path, default=Path("figures"))
@@ -92,6 +98,9 @@ def main(arguments: Sequence[str]) -> int:
             return _run(options)
         case "table":
             _table(options)
+        case "regret":
+            rows = regrets(read_all(options.files), reference=options.reference)
+            print(as_regrets(rows, reference=options.reference))
         case "plot":
             runs = read_all(options.files)
             for path in draw_all(runs, options.directory, options.format):

@@ -78,7 +78,7 @@ def _ours(problem: Meter, budget: int, seed: int, method: str) -> Sequence[float
     optimizer = MVRSMOptimizer(
         problem.space,
         method=method,
-        n_initial_points=len(initial),
+        n_initial_points=len(initial) or None,
         random_state=seed,
         n_iter=len(initial) + budget,
     )

@@ -22,6 +22,8 @@ def tpe(problem: Meter, budget: int, seed: int) -> Sequence[float]:
     variables = variables_of(problem.space)
     by_name = {v.name: v for v in variables}
     initial = problem.initial_points(seed)
+    startup = {"n_startup_jobs": len(initial)} if initial else {}
+    given = _trials([_labels(p, by_name) for p in initial], by_name)
 
     def objective(tree: Mapping[str, Any]) -> float:
         return problem.evaluate(_flatten(tree, by_name))
@@ -32,9 +34,9 @@ def tpe(problem: Meter, budget: int, seed: int) -> Sequence[float]:
         hyperopt.fmin(
             objective,
             _space(hyperopt, variables),
-            algo=partial(hyperopt.tpe.suggest, n_startup_jobs=len(initial)),
+            algo=partial(hyperopt.tpe.suggest, **startup),
             max_evals=len(initial) + budget,
-            trials=_trials([_labels(p, by_name) for p in initial], by_name),
+            trials=given if initial else None,
             rstate=np.random.default_rng(seed),
             show_progressbar=False,
             verbose=False,

@@ -23,8 +23,8 @@ from sklearn_mvrsm.benchmarks._variables import (
 def tpe(problem: Meter, budget: int, seed: int) -> Sequence[float]:
     """Search by the tree-structured Parzen estimator."""
     optuna = require("optuna", "optuna")
-    n_startup = len(problem.initial_points(seed))
-    sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=n_startup)
+    startup = _startup(problem, seed)
+    sampler = optuna.samplers.TPESampler(seed=seed, **startup)
     return _search(problem, budget, seed, sampler, conditional=True)
 
 
@@ -32,8 +32,8 @@ def gp(problem: Meter, budget: int, seed: int) -> Sequence[float]:
     """Search by the Gaussian process sampler."""
     optuna = require("optuna", "optuna")
     require("torch", "torch").set_num_threads(1)
-    n_startup = len(problem.initial_points(seed))
-    sampler = optuna.samplers.GPSampler(seed=seed, n_startup_trials=n_startup)
+    startup = _startup(problem, seed)
+    sampler = optuna.samplers.GPSampler(seed=seed, **startup)
     return _search(problem, budget, seed, sampler, conditional=False)
 
 
@@ -41,11 +41,17 @@ def cmaes(problem: Meter, budget: int, seed: int) -> Sequence[float]:
     """Search by CMA-ES; categories, which it does not know, at random."""
     optuna = require("optuna", "optuna")
     require("cmaes", "cmaes")
-    n_startup = len(problem.initial_points(seed))
+    startup = _startup(problem, seed)
     sampler = optuna.samplers.CmaEsSampler(
-        seed=seed, n_startup_trials=n_startup, warn_independent_sampling=False
+        seed=seed, warn_independent_sampling=False, **startup
     )
     return _search(problem, budget, seed, sampler, conditional=False)
+
+
+def _startup(problem: Meter, seed: int) -> dict[str, int]:
+    """Return how many trials come first, unless the sampler brings its own."""
+    initial = problem.initial_points(seed)
+    return {"n_startup_trials": len(initial)} if initial else {}
 
 
 def _search(

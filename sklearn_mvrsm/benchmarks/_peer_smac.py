@@ -19,6 +19,10 @@ def smac(problem: Meter, budget: int, seed: int) -> Sequence[float]:
     variables = variables_of(problem.space)
     space = configuration_space(variables, seed)
     initial = problem.initial_points(seed)
+    given: dict[str, Any] = {}
+    if initial:  # else those of its own
+        points = [_configuration(space, params) for params in initial]
+        given = {"n_configs": 0, "additional_configs": points}
     with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scenario = module.Scenario(
@@ -32,11 +36,7 @@ def smac(problem: Meter, budget: int, seed: int) -> Sequence[float]:
         optimizer = facade(
             scenario,
             lambda config, seed: 0.0,  # never called: values are told
-            initial_design=facade.get_initial_design(
-                scenario,
-                n_configs=0,
-                additional_configs=[_configuration(space, p) for p in initial],
-            ),
+            initial_design=facade.get_initial_design(scenario, **given),
             intensifier=facade.get_intensifier(scenario, max_config_calls=1),
             logging_level=False,
             overwrite=True,

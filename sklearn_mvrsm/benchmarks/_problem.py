@@ -110,11 +110,14 @@ class Problem:
     variant : str, default="original"
         ``"original"`` or ``"moved"``.
     n_initial : int, default=24
-        Uniform random points that every method is given first.
+        Uniform random points that every method is given first; 0 where each brings
+        its own.
     noise : float, default=0.0
         A run adds uniform noise in [0, noise] to every value.
     optimum : float or None, default=None
         The least value, where it is known.
+    typical : float or None, default=None
+        The median value of random params, where it is known.
     minimiser : dict or None, default=None
         Params at which the optimum is attained, where they are known.
     box : Box or None, default=None
@@ -129,6 +132,7 @@ class Problem:
     n_initial: int = 24
     noise: float = 0.0
     optimum: float | None = None
+    typical: float | None = None
     minimiser: Params | None = None
     box: Box | None = None
 

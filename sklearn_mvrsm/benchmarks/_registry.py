@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from sklearn_mvrsm.benchmarks import _bbob, _standins, _steel, _synthetic
+from sklearn_mvrsm.benchmarks import _bbob, _standins, _steel, _synthetic, _tables, _tuning
 from sklearn_mvrsm.benchmarks._moved import moved
 from sklearn_mvrsm.benchmarks._problem import Problem
 
@@ -31,6 +31,9 @@ _BUDGETS = {16: 100, 238: 1000}
 GROUPS: dict[str, tuple[str, ...]] = {
     "mivabo16": tuple(f"mivabo16-{k}" for k in range(8)),
     "mivabo238": ("mivabo238-0",),
+    "tables": _tables.TABLES,
+    "tuning-develop": tuple(f"tuning-{pair}" for pair in _tuning.DEVELOP),
+    "tuning-report": tuple(f"tuning-{pair}" for pair in _tuning.REPORT),
     **{
         f"bbob-mixint-d{dimension:02d}": tuple(
             f"bbob-mixint-f{function:03d}-i{instance:02d}-d{dimension:02d}"
@@ -128,5 +131,9 @@ def _original(name: str, data: Path | None) -> Problem:
         return _synthetic.make_mivabo(d // 2, d // 2, instance, _BUDGETS[d])
     if (match := _BBOB.fullmatch(name)) is not None:
         return _bbob.make_bbob(*(int(number) for number in match.groups()))
+    if name in _tables.TABLES:
+        return _tables.make_table(name)
+    if name.startswith("tuning-"):
+        return _tuning.make_tuning(name)
     known = ", ".join(problem_names())
     raise ValueError(f"unknown problem {name!r}; there are: {known}")

