@@ -55,7 +55,10 @@ def xgboost(
     -----
     Ranges follow the study of tunability [1]_ (its tuning spaces, cut to where its
     best settings of 38 data sets lie), the depth is that of [2]_, and the rates at
-    which trees are dropped are those worth trying in [3]_.
+    which trees are dropped are those worth trying in [3]_. Penalties and weights of
+    leaves end where a table of some hundred rows is not split any more. A linear model
+    has no ``reg_alpha`` here: XGBoost multiplies it by the number of rows, and what is
+    usual for trees leaves no coefficient.
 
     References
     ----------
@@ -80,10 +83,10 @@ def xgboost(
             "booster": Categorical([*trees, "gblinear"]),
             "n_estimators": _trees(n_samples),
             "learning_rate": Real(0.005, 0.5, log=True),
-            "reg_lambda": Real(1e-3, 1e3, log=True),
-            "reg_alpha": Real(1e-3, 1e2, log=True),
+            "reg_lambda": Real(1e-3, 1e2, log=True),
+            "reg_alpha": Real(1e-3, 10.0, log=True).when(booster=trees),
             "max_depth": Integer(1, 11).when(booster=trees),
-            "min_child_weight": Real(0.1, 100.0, log=True).when(booster=trees),
+            "min_child_weight": Real(0.1, 10.0, log=True).when(booster=trees),
             "subsample": Real(0.3, 1.0).when(booster=trees),
             "colsample_bytree": Real(0.3, 1.0).when(booster=trees),
             "rate_drop": Real(0.0, 0.5).when(booster="dart"),
@@ -139,8 +142,8 @@ def lightgbm(
             "subsample": Real(0.3, 1.0),
             "subsample_freq": Categorical([1]),
             "colsample_bytree": Real(0.3, 1.0),
-            "reg_alpha": Real(1e-3, 1e2, log=True),
-            "reg_lambda": Real(1e-3, 1e3, log=True),
+            "reg_alpha": Real(1e-3, 10.0, log=True),
+            "reg_lambda": Real(1e-3, 1e2, log=True),
             "drop_rate": Real(0.0, 0.5).when(boosting_type="dart"),
             "skip_drop": Real(0.0, 1.0).when(boosting_type="dart"),
         },
@@ -245,7 +248,7 @@ def hist_gradient_boosting(
             "learning_rate": Real(0.005, 0.5, log=True),
             "max_leaf_nodes": _leaves(n_samples),
             "min_samples_leaf": rows_in_a_leaf(128, n_samples),
-            "l2_regularization": Real(1e-3, 1e3, log=True),
+            "l2_regularization": Real(1e-3, 1e2, log=True),
             "max_features": Real(0.3, 1.0),
         },
     )
