@@ -8,9 +8,9 @@ from pathlib import Path
 
 from sklearn_mvrsm.benchmarks._methods import method_names
 from sklearn_mvrsm.benchmarks._plot import draw_all
+from sklearn_mvrsm.benchmarks._registry import problem_names
 from sklearn_mvrsm.benchmarks._regret import as_text as as_regrets
 from sklearn_mvrsm.benchmarks._regret import regrets
-from sklearn_mvrsm.benchmarks._registry import problem_names
 from sklearn_mvrsm.benchmarks._runner import Plan, ensure_environment, run
 from sklearn_mvrsm.benchmarks._steps import PROBLEMS, SIZES, measure
 from sklearn_mvrsm.benchmarks._store import read_all

@@ -4,7 +4,14 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from sklearn_mvrsm.benchmarks import _bbob, _standins, _steel, _synthetic, _tables, _tuning
+from sklearn_mvrsm.benchmarks import (
+    _bbob,
+    _standins,
+    _steel,
+    _synthetic,
+    _tables,
+    _tuning,
+)
 from sklearn_mvrsm.benchmarks._moved import moved
 from sklearn_mvrsm.benchmarks._problem import Problem
 

@@ -1,9 +1,9 @@
 """Normalised regret of several methods over real tuning problems.
 
-The regret of a run after k evaluations is the share of the way from the best value known
-(0) to the median value of random params (1) that is left. Both ends are the problem's
-own where it knows them, and otherwise those of the runs that are compared: the least
-value of all, and the median of the values that the method ``random`` found.
+The regret of a run after k evaluations is the share of the way from the best value
+known (0) to the median value of random params (1) that is left. Both ends are the
+problem's own where it knows them, and otherwise those of the runs that are compared:
+the least value of all, and the median of the values that the method ``random`` found.
 """
 
 from collections import defaultdict
@@ -138,13 +138,14 @@ def _error(values: FloatArray) -> float:
 def as_text(rows: Iterable[Regret], *, reference: str) -> str:
     """Return the regrets as a table of reStructuredText and of plain text alike."""
     lines = [
-        f"| after | method | regret | s.e. | behind {reference}, in s.e. | problems | runs |",
+        f"| after | method | regret | s.e. | behind {reference}, in s.e. "
+        "| problems | runs |",
         "| ---: | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for row in rows:
         ahead = "" if np.isnan(row.ahead) else f"{row.ahead:+.1f}"
         lines.append(
-            f"| {row.after} | {row.method} | {row.mean:.3f} | {row.error:.3f} | {ahead} "
-            f"| {row.n_problems} | {row.n_runs} |"
+            f"| {row.after} | {row.method} | {row.mean:.3f} | {row.error:.3f} "
+            f"| {ahead} | {row.n_problems} | {row.n_runs} |"
         )
     return "\n".join(lines)

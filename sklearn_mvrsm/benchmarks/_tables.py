@@ -66,10 +66,7 @@ def make_table(name: str, budget: int = 100) -> Problem:
     values, choices = _load(suite, data_set)
 
     def function(params: Mapping[str, Any]) -> float:
-        places = (
-            str(options.index(params[key]))
-            for key, options in choices.items()
-        )
+        places = (str(options.index(params[key])) for key, options in choices.items())
         return values["".join(places)]
 
     known = np.array(list(values.values()))
@@ -88,7 +85,9 @@ def _space(choices: Mapping[str, list[Any]]) -> SearchSpace:
     """Numbers are ordered values, words are categories."""
     return SearchSpace(
         {
-            key: Categorical(options) if isinstance(options[0], str) else Ordinal(options)
+            key: Categorical(options)
+            if isinstance(options[0], str)
+            else Ordinal(options)
             for key, options in choices.items()
         }
     )

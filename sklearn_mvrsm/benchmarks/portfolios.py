@@ -1,4 +1,4 @@
-"""Learn the portfolios of the ready-made spaces: few configurations, each good somewhere.
+"""Learn portfolios of the ready-made spaces: few configurations that complement others.
 
 ``pool`` scores random configurations and the usual one on the open data sets that no
 reported tuning problem has; ``learn`` chooses from them, greedily, what lowers the mean
@@ -10,7 +10,6 @@ import csv
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from sklearn_mvrsm import SearchSpace, spaces
 from sklearn_mvrsm.benchmarks._optional import require
+from sklearn_mvrsm.benchmarks._positions import from_positions, to_positions
 from sklearn_mvrsm.benchmarks._tuning import (
     DATA_SETS,
     REPORT,
@@ -27,7 +27,6 @@ from sklearn_mvrsm.benchmarks._tuning import (
     cross_validated,
     load,
 )
-from sklearn_mvrsm.spaces._positions import from_positions, to_positions
 
 LEARNING_SETS = tuple(
     name for name in DATA_SETS if name not in {p.partition("-")[2] for p in REPORT}
@@ -61,7 +60,9 @@ def _sklearn(module: str, name: str, *, scaled: bool, **fixed: Any) -> Any:
 
 
 _QUIET = {"n_jobs": 1, "random_state": 0}
-MODELS: dict[str, tuple[Callable[..., Any], Callable[[Mapping[str, Any]], Any], str]] = {
+MODELS: dict[
+    str, tuple[Callable[..., Any], Callable[[Mapping[str, Any]], Any], str]
+] = {
     "svc": (
         spaces.svc,
         _sklearn("svm", "SVC", scaled=True, max_iter=100_000, random_state=0),

@@ -27,9 +27,7 @@ def to_positions(space: SearchSpace, params: Mapping[str, Any]) -> dict[str, Any
     return {name: _position(parameters[name], params[name]) for name in params}
 
 
-def from_positions(
-    space: SearchSpace, positions: Mapping[str, Any]
-) -> dict[str, Any]:
+def from_positions(space: SearchSpace, positions: Mapping[str, Any]) -> dict[str, Any]:
     """Return the configuration at given positions.
 
     Parameters
