@@ -60,18 +60,21 @@ def parser() -> argparse.ArgumentParser:
         "--jobs", type=positive, default=1, help="processes (default 1)"
     )
 
-    command = commands.add_parser("table", help="final bests and paired tests")
-    command.add_argument("files", nargs="+", type=Path)
-    command.add_argument("--reference", default="mvrsm", help="method to test against")
-    command.add_argument(
+    tables = {
+        "table": "final bests and paired tests",
+        "regret": "normalised regret on real tuning",
+    }
+    for name, what in tables.items():
+        command = commands.add_parser(name, help=what)
+        command.add_argument("files", nargs="+", type=Path)
+        command.add_argument(
+            "--reference", default="mvrsm", help="method to compare with"
+        )
+    commands.choices["table"].add_argument(
         "--at",
         type=positive,
         help="judge runs after so many evaluations past the initial",
     )
-
-    command = commands.add_parser("regret", help="normalised regret on real tuning")
-    command.add_argument("files", nargs="+", type=Path)
-    command.add_argument("--reference", default="mvrsm", help="method to compare with")
 
     command = commands.add_parser("plot", help="best value so far and own time a step")
     command.add_argument("files", nargs="+", type=Path)
