@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from sklearn_mvrsm.benchmarks._methods import method_names
 from sklearn_mvrsm.benchmarks._plot import draw_all
@@ -60,21 +61,7 @@ def parser() -> argparse.ArgumentParser:
         "--jobs", type=positive, default=1, help="processes (default 1)"
     )
 
-    tables = {
-        "table": "final bests and paired tests",
-        "regret": "normalised regret on real tuning",
-    }
-    for name, what in tables.items():
-        command = commands.add_parser(name, help=what)
-        command.add_argument("files", nargs="+", type=Path)
-        command.add_argument(
-            "--reference", default="mvrsm", help="method to compare with"
-        )
-    commands.choices["table"].add_argument(
-        "--at",
-        type=positive,
-        help="judge runs after so many evaluations past the initial",
-    )
+    _add_tables(commands)
 
     command = commands.add_parser("plot", help="best value so far and own time a step")
     command.add_argument("files", nargs="+", type=Path)
@@ -90,6 +77,25 @@ def parser() -> argparse.ArgumentParser:
 
     commands.add_parser("list", help="names of problems and methods")
     return program
+
+
+def _add_tables(commands: Any) -> None:
+    """Add the commands that print a table of results."""
+    tables = {
+        "table": "final bests and paired tests",
+        "regret": "normalised regret on real tuning",
+    }
+    for name, what in tables.items():
+        command = commands.add_parser(name, help=what)
+        command.add_argument("files", nargs="+", type=Path)
+        command.add_argument(
+            "--reference", default="mvrsm", help="method to compare with"
+        )
+    commands.choices["table"].add_argument(
+        "--at",
+        type=positive,
+        help="judge runs after so many evaluations past the initial",
+    )
 
 
 def main(arguments: Sequence[str]) -> int:
