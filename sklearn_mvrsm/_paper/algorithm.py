@@ -85,6 +85,7 @@ class PaperMethod:
         if abs(self._first) > SCALE_FLOOR:
             scaled /= abs(self._first)
         scaled = min(max(scaled, -LARGEST), LARGEST)
+        # algorithm 1: update the weights of g by recursive least squares
         self.model.update(self.splines.features(point[np.newaxis])[0], scaled)
 
     def predict(
@@ -121,6 +122,7 @@ class PaperMethod:
             Canonical; feasible unless every perturbation tried was not.
         """
         active = self.region.active(self._best_point)
+        # algorithm 1: minimise g from the best point with L-BFGS
         minimum, _ = minimise_spline(
             self.splines,
             self.model.weights,
@@ -135,6 +137,7 @@ class PaperMethod:
             if self.region.feasible(point):
                 return point
         for _ in range(FEASIBLE_TRIES):
+            # algorithm 1: explore around the minimum
             moved = perturb_as_paper(self.relaxed, minimum, active, rng)
             point = redraw(self.region, moved[np.newaxis], active, rng)[0]
             if self.region.feasible(point):

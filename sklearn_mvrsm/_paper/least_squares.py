@@ -97,6 +97,7 @@ class RecursiveLeastSquares:
         alpha = cho_solve(
             (self._lower[rows, rows], True), self._residual[rows], check_finite=False
         )
+        # c = c_0 + Phi^T (Phi Phi^T + lambda I)^-1 (y - Phi c_0)
         self.weights = self._initial + alpha @ self._phi[rows]
 
     def _update_primal(self, root: FloatArray, phi: FloatArray, y: float) -> None:

@@ -1,4 +1,4 @@
-"""The exploration of the published algorithm: Algorithm 2 of the paper's appendix B."""
+"""The exploration step of the published algorithm (appendix B, algorithm 2)."""
 
 import math
 
@@ -49,7 +49,7 @@ def _integer_steps(
 ) -> float:
     low, high = float(domain.lower[i]), float(domain.upper[i])
     r_1, upwards = rng.random(), rng.random() < 0.5
-    while 0.0 < r_1 < p:  # doubling would leave zero where it is
+    while 0.0 < r_1 < p:  # algorithm 2; doubling would leave zero as it is
         if value == low:
             value += 1.0
         elif value == high:
@@ -64,7 +64,7 @@ def _real_step(
     domain: Domain, i: int, value: float, d: int, rng: np.random.Generator
 ) -> float:
     low, high = float(domain.lower[i]), float(domain.upper[i])
-    deviation = 0.1 * (high - low) / math.sqrt(d)
+    deviation = 0.1 * (high - low) / math.sqrt(d)  # appendix B
     while True:
         moved = value + deviation * rng.normal()
         if low <= moved <= high:

@@ -85,8 +85,8 @@ class RidgeSplines:
         """
         z = (points @ self.directions.T)[:, self.group]
         z -= self.offset
-        z *= self.sign
-        return np.maximum(z, 0.0, out=z)
+        z *= self.sign  # eq. (4)
+        return np.maximum(z, 0.0, out=z)  # eq. (3)
 
     def value_and_gradient(
         self, point: FloatArray, weights: FloatArray
@@ -105,11 +105,13 @@ class RidgeSplines:
         gradient : ndarray of shape (d,)
         """
         z = self.arguments(point)
-        return float(weights @ np.maximum(z, 0.0)), self.gradient(z, weights)
+        value = float(weights @ np.maximum(z, 0.0))  # eqs. (2) and (3)
+        return value, self.gradient(z, weights)
 
     def arguments(self, point: FloatArray) -> FloatArray:
         """Evaluate ``s_k (a_group(k) . u - o_k)``, shape ``(D,)``, at one point."""
-        return ((self.directions @ point)[self.group] - self.offset) * self.sign
+        projection = (self.directions @ point)[self.group]
+        return (projection - self.offset) * self.sign  # eq. (4)
 
     def gradient(self, z: FloatArray, weights: FloatArray) -> FloatArray:
         """Return the gradient of ``g`` where its splines have the arguments ``z``.
@@ -126,7 +128,7 @@ class RidgeSplines:
         """
         if not self.size:
             return np.zeros(self.directions.shape[1])
-        slope = (z > 0.0) + 0.5 * (z == 0.0)
+        slope = (z > 0.0) + 0.5 * (z == 0.0)  # the paper's relu'(0) = 1/2
         along = np.add.reduceat(weights * self.sign * slope, self.starts)
         return np.asarray(along @ self.directions)
 
@@ -204,10 +206,12 @@ def integer_directions(domain: Domain) -> tuple[list[Direction], list[Direction]
     """
     first = domain.n_categorical
     bounds = domain.integer_bounds
+    # definition 1: +-(x_i - alpha)
     singles = [
         _integer_direction(_unit(domain.d, (first + i, 1.0)), low, high)
         for i, (low, high) in enumerate(bounds)
     ]
+    # definition 1: +-(x_i - x_{i-1} - alpha)
     pairs = [
         _integer_direction(
             _unit(domain.d, (first + i, 1.0), (first + i - 1, -1.0)),
@@ -221,9 +225,9 @@ def integer_directions(domain: Domain) -> tuple[list[Direction], list[Direction]
 
 
 def reach(domain: Domain, vector: FloatArray) -> tuple[float, float]:
-    """Smallest and largest projection over the box, the appendix's beta_1, beta_2."""
+    """Return the extreme projections over the box, the appendix's beta_1, beta_2."""
     ends = np.sort([vector * domain.lower, vector * domain.upper], axis=0)
-    low, high = ends.sum(axis=1)
+    low, high = ends.sum(axis=1)  # eqs. (5) to (8)
     return float(low), float(high)
 
 
@@ -255,9 +259,10 @@ def paper_basis(domain: Domain, rng: np.random.Generator) -> RidgeSplines:
     count = sum(len(direction.signs) for direction in integer)
     share = math.ceil(count / domain.n_integer) if count else DONE_OFFSETS
     mixed = []
+    # definition 2: one direction for each real, uniform in [-1/d, 1/d]^d (appendix A)
     for vector in rng.uniform(-1.0, 1.0, (domain.n_real, d)) / max(d, 1):
         low, high = reach(domain, vector)
-        offsets = rng.uniform(low, high, share)
+        offsets = rng.uniform(low, high, share)  # theorem 2: -b_k
         mixed.append(Direction(vector, np.ones(share), offsets))
     return stack([constant, *integer, *mixed], d)
 

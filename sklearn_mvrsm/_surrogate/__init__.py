@@ -1,4 +1,8 @@
-"""The model of the default method: a Gaussian process over mixed variables."""
+"""The model of the default method: a Gaussian process over mixed variables.
+
+The kernel is ridge splines (the paper's) times an overlap kernel, plus a Matern 5/2.
+Hyperparameters maximise the posterior: marginal likelihood times their priors.
+"""
 
 from sklearn_mvrsm._surrogate.posterior import RealSlice
 from sklearn_mvrsm._surrogate.surrogate import CAPACITY, FORGET, Surrogate

@@ -1,8 +1,8 @@
-"""A kernel made to suit the observations: relevance, strengths, lengths, the output.
+"""Fit the Gaussian process: relevance, hyperparameters, lengthscales, output warp.
 
-Relevance comes from an additive model (``relevance.py``), strengths and
-lengths from the likelihood (``marginal_likelihood.py``), which also chooses how
-much of the relevance is believed.
+Relevance comes from an additive model (``relevance.py``); variances and lengthscales
+maximise the posterior (``marginal_likelihood.py``), which also chooses the power of the
+relevance.
 """
 
 import math

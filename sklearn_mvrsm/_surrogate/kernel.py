@@ -1,4 +1,4 @@
-"""What is believed of the function before it is observed: the covariance of points.
+"""The prior covariance (kernel) of the Gaussian process.
 
 Notation
 --------

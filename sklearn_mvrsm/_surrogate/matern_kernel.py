@@ -1,8 +1,7 @@
-"""The smooth part of the surrogate: a Matern covariance over every coordinate.
+"""The Matern 5/2 term of the kernel, over all coordinates.
 
-Splines know of kinks and of what lies between two integers; of the curvature around a
-minimum they have an idea only where there are many kinks. This part knows of curvature,
-and which coordinates there is much of.
+Splines describe kinks and steps between integers, but curvature only where there are
+many kinks. This term describes curvature, with a lengthscale for each coordinate.
 
 Notation
 --------
@@ -131,4 +130,4 @@ def matern(squared: FloatArray) -> tuple[FloatArray, FloatArray]:
     decay = np.exp(-r)
     # d/dr [(1 + a r + a^2 r^2 / 3) e^(-a r)] = -a^2 / 3 r (1 + a r) e^(-a r)
     slope = (5.0 / 3.0) * (1.0 + r) * decay
-    return (1.0 + r + r * r / 3.0) * decay, slope
+    return (1.0 + r + r * r / 3.0) * decay, slope  # eq. (4.17)

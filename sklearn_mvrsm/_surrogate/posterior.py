@@ -1,7 +1,7 @@
-"""A slice of the posterior: along the reals, with everything that gates held.
+"""The posterior along the reals, at fixed categories and integers, with its gradient.
 
-There it is smooth but for the kinks of the splines, and has a gradient. What the reals
-have no part in is worked out once, when the slice is made.
+It is smooth but for the kinks of the splines. Terms that do not depend on the reals are
+computed once, when the slice is made.
 
 Notation
 --------

@@ -1,4 +1,4 @@
-"""The surrogate: regularised least squares on gated ridge splines, in dual form.
+"""The Gaussian process: least squares on gated ridge splines, in dual form.
 
 Notation
 --------
