@@ -138,13 +138,18 @@ def forbid_recycling() -> None:
     process_executor._USE_PSUTIL = False
 
 
-def redirect_tracker(file: int, module: Any = resource_tracker) -> None:
+def redirect_tracker(
+    file: int, module: Any = resource_tracker, *, keep: bool = False
+) -> None:
     """Have the resource tracker of a module, by default loky's, write to a file.
 
-    What it knew is left to the process that started this one.
+    What it knew is left to the process that started this one. With ``keep`` it goes on
+    as it does, unless it has no file to write to.
     """
     tracker = module._resource_tracker
     if tracker._fd is not None:
+        if keep:
+            return
         os.close(tracker._fd)
     tracker._fd, tracker._pid = os.dup(file), None
 

@@ -134,8 +134,10 @@ def report_resources(file: int) -> None:
     """
     finder = _Redirection(file)
     sys.meta_path.insert(0, finder)
-    finder.redirect()
-    os.register_at_fork(after_in_child=finder.redirect)  # loky lets go of it there
+    finder.redirect(keep=False)
+    # A copy of loky lets go of its tracker there. One that has not may be about to be
+    # replaced by a program that is told where to write: that must stay.
+    os.register_at_fork(after_in_child=functools.partial(finder.redirect, keep=True))
     make_folder = util.get_temp_dir
 
     @functools.cache
@@ -153,12 +155,12 @@ class _Redirection:
     def __init__(self, file: int) -> None:
         self._file = file
 
-    def redirect(self) -> None:
-        """Redirect those that are there."""
-        redirect_tracker(self._file)
+    def redirect(self, *, keep: bool) -> None:
+        """Redirect those that are there; with ``keep`` those that write nowhere."""
+        redirect_tracker(self._file, keep=keep)
         for name in ("multiprocessing.resource_tracker", _OTHER):
             if name in sys.modules:
-                redirect_tracker(self._file, sys.modules[name])
+                redirect_tracker(self._file, sys.modules[name], keep=keep)
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
         """Find the module of the other tracker, as others would."""

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import subprocess
 import sys
 import uuid
 from multiprocessing import shared_memory
@@ -94,3 +95,37 @@ def test_memory_that_was_there_before_outlives_the_worker():
     assert os.path.exists(f"/dev/shm/{mine.name}")
     mine.close()
     mine.unlink()
+
+
+FORKS = """
+import os
+
+from joblib.externals.loky.backend import resource_tracker as of_loky
+from sklearn_mvrsm._execution.resources import report_resources
+
+reader, writer = os.pipe()
+report_resources(writer)
+tracker = of_loky._resource_tracker
+before = tracker._fd
+for lost in (False, True):
+    if lost:  # as by those that let go of it in a process that was forked
+        tracker._fd = None
+    if os.fork() == 0:
+        lets_go = hasattr(tracker, "_after_fork_in_child")  # joblib >= 1.6
+        same = tracker._fd == before or lets_go
+        of_loky.register(f"/lost={lost},same={same}", "semlock")
+        os._exit(0)
+    os.wait()
+print(os.read(reader, 1000).decode())
+"""
+
+
+def test_processes_that_are_forked_report_where_they_did():
+    # A file that moved would be missed by a program that replaces the process.
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKS], capture_output=True, text=True
+    )
+    lines = [line for line in run.stdout.splitlines() if line.startswith("REGISTER")]
+    assert any("lost=True" in line for line in lines), run.stderr
+    assert "REGISTER:/lost=False,same=True:semlock" in lines
+    assert run.stderr == ""
