@@ -3,11 +3,12 @@
 What is installed is known by its name. A function of the user's own is known by its
 instructions, without the names of files and the numbers of lines, and by all that it
 reads: defaults, closure, and the globals that it names. A class is known by its bases
-and by the functions among its members, and by the other assignments in its source:
-their values may change while a program runs.
+and by the functions among its members, and by the other statements in its source with
+the globals that they name: values may change while a program runs.
 """
 
 import ast
+import builtins
 import dis
 import functools
 import inspect
@@ -244,7 +245,7 @@ def class_parts(cls: type) -> Parts:
             for name, member in members.items()
             if _acts(member) and not name.startswith("__annotate")
         },
-        "assignments": _assignments(cls),
+        **_body_parts(cls),
     }
 
 
@@ -266,15 +267,50 @@ def _acts(member: Any) -> bool:
     return unwrapped or callable(member) or hasattr(type(member), "__get__")
 
 
-def _assignments(cls: type) -> list[str]:
-    """Return what the source of a class assigns; nothing where there is no source."""
+def _body_parts(cls: type) -> Parts:
+    """Return the other statements in the source of a class, and what they read.
+
+    Values stand in for names that are no globals, and for a source that is not there.
+    """
+    values = {
+        name: value
+        for name, value in vars(cls).items()
+        if not (_acts(value) or name.startswith("__") or name == "_abc_impl")
+    }
+    tree: ast.stmt | None
     try:
         (tree,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
     except Exception:  # inspect raises this and that for what has no source
-        return []
-    body = tree.body if isinstance(tree, ast.ClassDef) else []
-    return [ast.unparse(each) for each in body if isinstance(each, ast.Assign)] + [
-        f"{ast.unparse(each.target)} = {ast.unparse(each.value)}"
-        for each in body
-        if isinstance(each, ast.AnnAssign) and each.value is not None
-    ]
+        tree = None
+    if not isinstance(tree, ast.ClassDef) or tree.name != cls.__name__:
+        return {"assignments": [], **({"values": values} if values else {})}
+    body = [_plain(each) for each in tree.body if _sets(each)]
+    nodes = [node for each in body for node in ast.walk(each)]
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    scope = vars(sys.modules.get(cls.__module__, builtins))
+    parts: Parts = {
+        "assignments": [ast.unparse(each) for each in body],
+        "globals": _reached(scope, names - values.keys(), attributes),
+    }
+    if not names <= scope.keys() | vars(builtins).keys() | values.keys():
+        parts["values"] = values
+    return {name: part for name, part in parts.items() if part or name == "assignments"}
+
+
+def _sets(statement: ast.stmt) -> bool:
+    """Return whether a statement of a class sets more than a function or a class."""
+    match statement:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Pass():
+            return False
+        case ast.AnnAssign(value=None) | ast.Expr(value=ast.Constant()):
+            return False
+    return True
+
+
+def _plain(statement: ast.stmt) -> ast.stmt:
+    """Return a statement without its annotation."""
+    if not isinstance(statement, ast.AnnAssign) or statement.value is None:
+        return statement
+    plain = ast.Assign([statement.target], statement.value, lineno=statement.lineno)
+    return ast.copy_location(plain, statement)

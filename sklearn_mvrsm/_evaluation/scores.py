@@ -103,7 +103,7 @@ def fold_score(event: Event, *, keep_exception: bool) -> FoldScore:
             )
         case Raised(traceback=text, exception=exception):
             status, error = "error", text
-            if keep_exception or isinstance(exception, MisuseError):
+            if keep_exception or issubclass(type(exception), MisuseError):
                 common["exception"] = exception
         case TimedOut(limit, elapsed):
             status, common["killed"] = "timeout", True

@@ -414,6 +414,14 @@ OTHERS = {
         lambda: functools.partial(scaled, a=fitted(LogisticRegression())),
         lambda: functools.partial(scaled, a=fitted(LogisticRegression(), shift=1.0)),
     ),
+    "mean of a distribution": (
+        lambda: stats.multivariate_normal([0, 1]),
+        lambda: stats.multivariate_normal([0, 2]),
+    ),
+    "class without source": (
+        lambda: named("class f:\n a = 1"),
+        lambda: named("class f:\n a = 2"),
+    ),
     "output": (
         lambda: StandardScaler(),
         lambda: StandardScaler().set_output(transform="pandas"),
@@ -574,11 +582,15 @@ import functools
 import own_tools
 from sklearn.base import BaseEstimator
 
+OFFSET = 5
+
 class Model(BaseEstimator):
     # what for
     '''Documented.'''
     factor: int = 2
-    offset = 1
+    offset = OFFSET
+    if OFFSET > 3:
+        penalty = 7
 
     def fit(self, X, y):
         return own_tools.helper(X)
@@ -608,7 +620,9 @@ EDITS = {
     "what is not used": ("return 1", "return 2", ("late",)),
     "a body": ("own_tools.helper(X)", "own_tools.helper(y)", ("Model",)),
     "an attribute": ("int = 2", "int = 3", ("Model",)),
-    "another attribute": ("offset = 1", "offset = 3", ("Model",)),
+    "another attribute": ("offset = OFFSET", "offset = 3", ("Model",)),
+    "what an attribute reads": ("OFFSET = 5", "OFFSET = 6", ("Model",)),
+    "a statement of a class": ("penalty = 7", "penalty = 8", ("Model",)),
     "a helper": ("len(X)", "len(X) + 1", ("Model", "late")),
     "a constant": ("LIMIT = 1", "LIMIT = 2", ("metric", "late")),
 }
