@@ -371,7 +371,7 @@ def _told_here(score: FoldScore, task: Any) -> FoldScore:
 def _raise(score: FoldScore) -> None:
     """Raise what a fit raised."""
     error = score.exception
-    if issubclass(type(error), MisuseError):
+    if error is not None and issubclass(type(error), MisuseError):
         error = error.args[0]
     if not isinstance(error, BaseException):
         raise RuntimeError(f"a fit raised:\n{score.error}")
