@@ -21,7 +21,6 @@ from types import CodeType, FunctionType, MappingProxyType, MethodType, ModuleTy
 from typing import Any, TypeGuard
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from sklearn_mvrsm._description.code import (
     OWN_PACKAGE,
@@ -53,7 +52,7 @@ _LONGEST = 300  # characters of a description; of a longer one the digest is kep
 _LONGEST_OF_PARTS = 3000  # the same where each part has a name
 _MANY = 20  # items of a list that are described as a whole, if all are scalars
 _FLAT_MODULES = ("builtins", "numpy", "scipy.special")  # of what has no ``__module__``
-_SESSION_RANDOM_STATE = check_random_state(None)
+_SESSION_RANDOM_STATE = getattr(np.random.mtrand, "_rand", None)  # of np.random.seed
 # What clone keeps of an estimator besides its parameters: requests for metadata and the
 # container of its output. The names are scikit-learn's own.
 _REQUESTS = "_metadata_request"
