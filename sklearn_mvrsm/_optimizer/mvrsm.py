@@ -1,6 +1,6 @@
 """``method="mvrsm"``: the paper's two ideas on a better model, with uncertainty.
 
-A step is of one of two kinds, chosen by how often each has improved on the best value:
+There are two kinds of step:
 
 * *model*: the paper's step. L-BFGS over the numbers on the section of the surrogate
   at the incumbent, sweeps over single-category changes with the best re-optimised,
@@ -8,6 +8,12 @@ A step is of one of two kinds, chosen by how often each has improved on the best
 * *coordinate*: a few hundred candidates that change a few coordinates of the best
   points, scored by expected improvement, the best refined by smaller changes and
   by L-BFGS over the reals.
+
+With up to `JUDGED_D` coordinates that always exist every step is a coordinate step, and
+the paper's minimum with some of its perturbations is among the candidates. With more,
+or where some exist only for certain values of others, the kind is chosen by how often
+each has improved on the best value: the paper's step then tries other alternatives,
+which expected improvement would give up after few points.
 """
 
 import math
@@ -44,6 +50,9 @@ SWEEP_MOST = 500  # values that are tried where very many are listed,
 SWEEP_FEWEST = 5  # of each category at least
 SWEEP_BEST = 2  # changes of category that are re-optimised
 CANDIDATES = 100  # near the best points
+JUDGED_D = 40  # coordinates up to which expected improvement judges the paper's step
+PROBES = 256  # points that tell whether all coordinates always exist
+PERTURBED = 8  # perturbations of the spline's minimum among the candidates
 ANYWHERE = 30  # candidates drawn from the whole space
 PARENTS = 5  # best points that candidates are grown from
 REFINEMENTS = 2  # rounds of smaller changes to the ten best candidates
@@ -75,6 +84,10 @@ class MvrsmMethod:
         self._known = 0  # trials that were offered to it
         self._learnt_at = 0
         self.steps = Steps(region.domain.d)
+        probes = region.domain.sample(np.random.default_rng(seed), PROBES)
+        everywhere = bool(region.active(region.canonical(probes)).all())
+        # whether the paper's step is one candidate of many
+        self._judges = everywhere and region.domain.d <= JUDGED_D
 
     def observe(self, point: FloatArray, value: float) -> None:
         """Take note of whether the step that proposed ``point`` improved."""
@@ -102,7 +115,7 @@ class MvrsmMethod:
         if len(history.pending):
             pending = history.pending
             self.surrogate.fantasize(pending, self.region.active(pending))
-        kind = self.steps.draw(rng)
+        kind = COORDINATE if self._judges else self.steps.draw(rng)
         if kind == MODEL:
             point = self._model_step(points, values, rng)
             if not len(self._open(point[np.newaxis], history.seen)):
@@ -170,6 +183,13 @@ class MvrsmMethod:
     def _model_step(
         self, points: FloatArray, values: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
+        """Return the paper's proposal: the spline's minimum, perturbed."""
+        return self._perturbed(self._spline_minimum(points, values, rng), rng)
+
+    def _spline_minimum(
+        self, points: FloatArray, values: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Minimise the spline from the best point, over categories too."""
         ties = np.flatnonzero(values <= values.min())
         point = points[rng.choice(ties)]
         point, value = self._descend(point, ITERATIONS)
@@ -178,6 +198,10 @@ class MvrsmMethod:
             if lower >= value - 1e-9:
                 break
             point, value = swept, lower
+        return point
+
+    def _perturbed(self, point: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Perturb a point as the paper does, categories included."""
         active = self.region.active(point)
         moved = perturb_as_paper(self.region.domain, point, active & self._numbers, rng)
         moved = self._redraw_categories(moved, active, rng)
@@ -263,7 +287,12 @@ class MvrsmMethod:
         region, width = self.region, self.steps.width
         near = neighbours(region, parents, CANDIDATES, width, chance, rng)
         anywhere = region.canonical(region.domain.sample(rng, ANYWHERE))
-        points = self._open(np.concatenate([near, anywhere]), seen)
+        offered = [near, anywhere]
+        if self._judges:
+            minimum = self._spline_minimum(points, values, rng)
+            perturbed = [self._perturbed(minimum, rng) for _ in range(PERTURBED)]
+            offered = [np.array([minimum, *perturbed]), *offered]
+        points = self._open(np.concatenate(offered), seen)
         points = self._shortlist(points, parents[0])
         scores = self._score(points)
         for _ in range(REFINEMENTS):

@@ -65,8 +65,8 @@ class MVRSMOptimizer:
         The default method, or the algorithm as published [1]_.
     n_initial_points : int or None, default=None
         Configurations drawn at random before the surrogate is used, those told
-        without being asked for included. None: ``min(24, 2 d + 4)`` for a space
-        of ``d`` coordinates; 24 for ``method="paper"``.
+        without being asked for included. None: ``min(24, 6 + d // 3)`` for a
+        space of ``d`` coordinates; 24 for ``method="paper"``.
     random_state : int or None, default=None
         Seed. The proposals are a function of it and of the calls made.
     n_iter : int or None, default=None
@@ -135,7 +135,7 @@ class MVRSMOptimizer:
             )
         self.space = space = SearchSpace.from_any(space)
         d = space.domain.d
-        usual = MOST_INITIAL_POINTS if method == "paper" else 2 * d + 4
+        usual = MOST_INITIAL_POINTS if method == "paper" else 6 + d // 3
         self.n_initial_points = (
             min(usual, MOST_INITIAL_POINTS)
             if n_initial_points is None

@@ -198,7 +198,7 @@ def test_proposals_are_new_as_long_as_something_near_is():
 
 
 def test_a_step_that_ends_nowhere_new_counts_as_tried(monkeypatch):
-    bench = Bench(MIXED)
+    bench = Bench(CONDITIONAL)
     bench.tell_random(10)
     monkeypatch.setattr(
         MvrsmMethod, "_model_step", lambda self, points, values, rng: points[0]
@@ -210,6 +210,41 @@ def test_a_step_that_ends_nowhere_new_counts_as_tried(monkeypatch):
     after = bench.method.steps.improved / bench.method.steps.tried
     assert after[MODEL] < before[MODEL]
     assert after[COORDINATE] == before[COORDINATE]
+
+
+def test_the_spline_minimum_is_a_candidate_where_all_coordinates_exist(monkeypatch):
+    bench = Bench(MIXED)
+    bench.tell_random(10)
+    bench.ask()  # which fits the surrogate
+    minimum = bench.region.canonical(bench.region.domain.sample(bench.rng))
+    monkeypatch.setattr(MvrsmMethod, "_spline_minimum", lambda *args: minimum)
+    monkeypatch.setattr(MvrsmMethod, "_climb", lambda self, points, *args: points)
+    monkeypatch.setattr(
+        MvrsmMethod,
+        "_score",
+        lambda self, points: np.where((points == minimum).all(axis=1), 1e6, -1e6),
+    )
+    candidates = bench.method._coordinate_step(
+        bench.points, bench.values, bench.seen, bench.rng
+    )
+    assert np.array_equal(candidates[0], minimum)
+
+
+@pytest.mark.parametrize(
+    ("space", "judged"),
+    [
+        (MIXED, True),
+        (CONDITIONAL, False),
+        ({f"x{k}": Real(0.0, 1.0) for k in range(41)}, False),
+    ],
+)
+def test_every_step_is_judged_where_few_coordinates_always_exist(space, judged):
+    bench = Bench(space)
+    bench.tell_random(12)
+    tried = bench.method.steps.tried.copy()
+    for _ in range(12):
+        bench.tell(bench.ask())
+    assert (bench.method.steps.tried[MODEL] == tried[MODEL]) == judged
 
 
 def test_where_everything_is_known_a_point_is_proposed_all_the_same():
@@ -341,7 +376,7 @@ def test_memory_does_not_grow_with_the_square_of_the_listed_values(space, method
 
 def with_fake_steps(monkeypatch):
     """A bench whose steps propose a new random point and note their kind."""
-    bench = Bench(MIXED)
+    bench = Bench(CONDITIONAL)
     bench.tell_random(10)
     kinds = []
 

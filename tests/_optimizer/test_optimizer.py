@@ -717,7 +717,7 @@ def test_what_does_not_exist_is_absent(method):
 
 
 def test_the_number_of_initial_points_follows_the_dimension():
-    few, many = {"x": Real(0.0, 1.0)}, dimensions(40)
+    few, many = {"x": Real(0.0, 1.0)}, dimensions(60)
     assert MVRSMOptimizer(few).n_initial_points < MVRSMOptimizer(many).n_initial_points
     assert MVRSMOptimizer(many).n_initial_points == 24
     assert MVRSMOptimizer(few, method="paper").n_initial_points == 24
