@@ -26,9 +26,9 @@ __all__ = ["MARK", "Watchdog", "signals_blocked", "stood_still", "watchdog"]
 MARK = "SKLEARN_MVRSM_WORKER"
 """The environment variable of a worker's mark, behind those of workers it is in."""
 
-_BEAT_SECONDS = 0.5
-_STANDSTILL_SECONDS = 1.0
-"""A beat so much later than it is due means that this process was stopped."""
+_BEAT_SECONDS, _LONGEST_PAUSE = 0.5, 1.5
+"""How often there is a beat; more time between two means that this process was stopped.
+"""
 
 _ALL_SIGNALS = signal.valid_signals()
 
@@ -86,13 +86,16 @@ class Watchdog:
 
     def stood_still(self) -> float:
         """Return for how many seconds this process was stopped while it was watched."""
+        if time.monotonic() - self._beat > _LONGEST_PAUSE:
+            self._note_beat()
+        return self._stood_still
+
+    def _note_beat(self) -> None:
         with self._lock:
             now = time.monotonic()
-            since = now - self._beat
-            if not self._over.is_set() and since > _BEAT_SECONDS + _STANDSTILL_SECONDS:
-                self._stood_still += since
+            if now - self._beat > _LONGEST_PAUSE and not self._over.is_set():
+                self._stood_still += now - self._beat
             self._beat = now
-            return self._stood_still
 
     def forget(self) -> None:
         """Leave the reaper to the process from which this one was forked."""
@@ -109,7 +112,7 @@ class Watchdog:
 
     def _run(self, over: threading.Event) -> None:
         while not over.wait(_BEAT_SECONDS):
-            self.stood_still()
+            self._note_beat()
             with self._lock:
                 if not over.is_set():
                     self._start_reaper()

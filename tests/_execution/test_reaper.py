@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -61,6 +62,23 @@ def left_once(tmp_path_factory):
 def leftover(left_once, temporary):
     """Return a copy of a folder whose owner is gone."""
     return shutil.copytree(left_once, temporary / os.path.basename(left_once))
+
+
+@pytest.mark.skipif(
+    not reaper.can_find_processes(), reason="processes are found by /proc"
+)
+def test_a_number_that_is_another_process_s_by_now_kills_nothing():
+    command = ["sh", "-c", "sleep 600 & echo $!; wait"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as other:
+        child = int(other.stdout.readline())
+        try:
+            assert reaper.kill_marked({b"a mark that nobody has;": other.pid}) == set()
+            assert other.poll() is None
+            os.kill(child, 0)
+        finally:
+            os.killpg(other.pid, signal.SIGKILL)
 
 
 @posix_only
