@@ -286,10 +286,10 @@ def test_a_process_that_outlives_a_killed_holder_does_not_lock_its_journal(path)
 import os, runpy, signal, time
 Journal = runpy.run_path({journal_module.__file__!r})["Journal"]
 journal = Journal({os.fspath(path)!r}, {KIND!r}, {HEADER!r})
-if not (stranger := os.fork()):
+if not os.fork():
+    print(os.getpid(), flush=True)
     time.sleep(60.0)
     os._exit(0)
-print(stranger, flush=True)
 signal.pause()
 """
     holder = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
