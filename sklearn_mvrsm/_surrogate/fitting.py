@@ -20,7 +20,7 @@ from sklearn_mvrsm._surrogate.marginal_likelihood import (
 )
 from sklearn_mvrsm._surrogate.matern_kernel import (
     MaternFeatures,
-    matern,
+    matern_52,
     squared_distances,
 )
 from sklearn_mvrsm._surrogate.output_warp import OutputTransform, choose_warp
@@ -30,7 +30,7 @@ from sklearn_mvrsm._surrogate.relevance import additive_features, fit_relevance
 __all__ = ["FittedModel", "fit_hyperparameters"]
 
 
-LEARN_ROWS = 250  # so many observations are learnt from whatever d is,
+LEARN_ROWS = 250  # so many observations are fitted to whatever d is,
 ROWS_A_COORDINATE = 4  # more where there are many coordinates,
 LEARN_WORK = 2e8  # as far as the square of their number times d stays below
 POWERS = (0.0, 0.5, 1.0)  # of the relevance, the likelihood chooses
@@ -38,21 +38,21 @@ RELEVANCE_LIMIT = 8.0  # a coordinate's scale lies in 1/8 .. 8
 TRUSTED_FROM = 50  # observations at which relevance counts by half
 WARP_FROM = 3  # observations a coordinate: fewer do not tell a warp from bad luck
 WARP_NOISE = 0.1  # share of variance left unexplained, above which nothing is warped
-FIRST_STEPS, LATER_STEPS = 15, 6  # of L-BFGS for the prior, twice that with lengths
-LEARN_FROM = 8  # fewer observations say nothing about the prior
+FIRST_STEPS, LATER_STEPS = 15, 6  # of L-BFGS for variances, twice with lengthscales
+LEARN_FROM = 8  # fewer observations say nothing about the hyperparameters
 
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A kernel, and what the next lesson goes on from.
+    """A kernel, and where the next fit starts from.
 
     Parameters
     ----------
     kernel : Kernel
-    strength : float
-        Of the warp of values, see ``output_warp.py``.
+    warp : float
+        Of the values, see ``output_warp.py``.
     log_variance : ndarray of shape (d,) or None
-        Of each coordinate in the additive model; None while nothing has been learnt.
+        Of each coordinate in the additive model; None before the first fit.
     """
 
     kernel: Kernel
@@ -63,12 +63,12 @@ class FittedModel:
 def fit_hyperparameters(
     model: FittedModel, points: FloatArray, active: BoolArray, values: FloatArray
 ) -> FittedModel:
-    """Learn from observations, if there are enough of them.
+    """Fit the model to observations, if there are enough of them.
 
     Parameters
     ----------
     model : FittedModel
-        Where the searches for the likeliest start.
+        Where the searches for the greatest posterior start.
     points : ndarray of shape (n, d)
     active : ndarray of bool of shape (n, d)
     values : ndarray of shape (n,)
@@ -98,7 +98,7 @@ def fit_hyperparameters(
 
 
 def _numbered_anew(domain: Domain, points: FloatArray) -> tuple[Domain, FloatArray]:
-    """Leave out the values of categories that no point has: they tell nothing."""
+    """Leave out the values of categories that no point has."""
     points, sizes = points.copy(), []
     for i in range(domain.n_categorical):
         found, points[:, i] = np.unique(points[:, i], return_inverse=True)
@@ -140,26 +140,23 @@ def _maximise_posterior(
     y: FloatArray,
     steps: int,
 ) -> Kernel:
-    """Choose a power of the relevance, strengths, and then the lengths too."""
+    """Choose a power of the relevance and variances, then lengthscales too."""
     domain, points = observed
     coordinates = MaternFeatures(domain)
     features = coordinates.features(points, active)
     scaled = features * np.exp(-kernel.log_lengthscales)[coordinates.group]
-    smooth, _ = matern(squared_distances(scaled, scaled))
+    matern, _ = matern_52(squared_distances(scaled, scaled))
     start, best = kernel.hyperparameters, np.inf
-    chosen = KernelTerms(np.zeros((KINDS, 0, 0)), None, smooth)
+    chosen = KernelTerms(np.zeros((KINDS, 0, 0)), None, matern)
     for power in POWERS:
         candidate = replace(kernel, relevance=relevance**power)
         z = OverlapKernel(domain, candidate.relevance).features(points, active)
         similarity = z @ z.T if candidate.overlap.count else None
-        terms = KernelTerms(candidate.grams(points), similarity, smooth)
+        terms = KernelTerms(candidate.grams(points), similarity, matern)
         theta, loss = maximise_posterior(terms, y, start, steps)
         if loss < best:
-            best, chosen, kernel = (
-                loss,
-                terms,
-                replace(candidate, hyperparameters=theta),
-            )
+            best, chosen = loss, terms
+            kernel = replace(candidate, hyperparameters=theta)
     theta, log_lengthscales = maximise_posterior_with_lengthscales(
         chosen,
         features,
@@ -174,7 +171,7 @@ def _maximise_posterior(
 def _choose_warp(
     kernel: Kernel, points: FloatArray, active: BoolArray, values: FloatArray
 ) -> float:
-    """Choose the strength of the warp of the values."""
+    """Choose the warp of the values."""
     rows = kernel.features(points, active)
     covariance = kernel.covariance(rows, rows)
     covariance[np.diag_indices(len(values))] += kernel.hyperparameters.noise
@@ -188,13 +185,13 @@ def _standardised(y: FloatArray) -> FloatArray:
 
 
 def _most_rows(d: int) -> int:
-    """Return how many observations tell of d scales and lengths, at a bounded cost."""
+    """Return how many observations to fit d lengthscales to, at a bounded cost."""
     affordable = int(math.sqrt(LEARN_WORK / d))
     return max(LEARN_ROWS, min(ROWS_A_COORDINATE * d, affordable))
 
 
 def _informative(y: FloatArray, limit: int) -> IntArray:
-    """Choose what to learn from: the best half and the latest, in order of arrival."""
+    """Choose what to fit to: the best half and the latest, in order of arrival."""
     if len(y) <= limit:
         return np.arange(len(y))
     best = np.argsort(y, kind="stable")[: limit // 2]

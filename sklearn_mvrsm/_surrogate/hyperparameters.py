@@ -1,4 +1,15 @@
-"""The kernel's hyperparameters as logarithms, and their normal priors."""
+"""The kernel's formula, its hyperparameters and their normal priors.
+
+Notation
+--------
+``B (n, n')``   covariance of the splines, ``sum_k splines_k B_k`` over their kinds
+``S (n, n')``   similarity, the overlap kernel, see ``overlap_kernel.py``
+``M (n, n')``   Matern kernel, see ``matern_kernel.py``
+``K (n, n')``   the kernel, with a positive weight for each term:
+                ``K = (1 + interaction S) B + linear S
+                + local exp(sharpness (S - 1)) + matern M``
+``lambda``      variance of the noise, the ridge of least squares
+"""
 
 from dataclasses import dataclass
 
@@ -8,15 +19,8 @@ from sklearn_mvrsm._domain import FloatArray
 
 __all__ = [
     "BOUNDS",
-    "CENTRE",
-    "GATE",
     "KINDS",
     "LENGTHSCALE_BOUNDS",
-    "LINEAR",
-    "LOCAL",
-    "NOISE",
-    "SHARPNESS",
-    "SMOOTH",
     "SPREAD",
     "Hyperparameters",
     "default_lengthscales",
@@ -29,58 +33,135 @@ KINDS = 4  # of splines: see span_basis
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """Logarithms of the prior's strengths.
-
-    The covariance of two points with spline covariances ``B_k``, similarity ``S`` and
-    smooth covariance ``M`` is ``(1 + gate S) sum_k splines_k B_k + linear S + local
-    exp(sharpness (S - 1)) + smooth M``.
+    """Logarithms of the hyperparameters; the defaults are the centre of their prior.
 
     Parameters
     ----------
-    log : ndarray of shape (KINDS + 6,)
-        Logarithms of splines (KINDS of them), gate, linear, local, sharpness, smooth,
-        noise.
+    log_splines : tuple of float
+        Variance of each kind of spline, ``KINDS`` of them.
+    log_interaction, log_linear, log_local, log_sharpness : float
+        Of the terms with ``S``.
+    log_matern : float
+        Variance of the Matern term.
+    log_noise : float
+        ``lambda``.
     """
 
-    log: FloatArray
+    log_splines: tuple[float, ...] = (0.0,) * KINDS
+    log_interaction: float = 0.0
+    log_linear: float = float(np.log(0.3))
+    log_local: float = float(np.log(0.3))
+    log_sharpness: float = float(np.log(3.0))
+    log_matern: float = 0.0
+    log_noise: float = float(np.log(1e-3))
 
     @classmethod
-    def default(cls) -> "Hyperparameters":
-        """Return what is believed before there are data."""
-        return cls(CENTRE.copy())
+    def from_vector(cls, vector: FloatArray) -> "Hyperparameters":
+        """Return hyperparameters from their logarithms, in the order of the fields."""
+        return cls(tuple(vector[:KINDS].tolist()), *vector[KINDS:].tolist())
+
+    def to_vector(self) -> FloatArray:
+        """Return the logarithms in the order of the fields, ``(KINDS + 6,)``."""
+        ends = self.log_matern, self.log_noise
+        return np.array([*self.log_splines, *self._log_overlap, *ends])
 
     @property
     def splines(self) -> FloatArray:
         """Variance of each kind of spline, shape ``(KINDS,)``."""
-        return np.exp(self.log[:KINDS])
+        return np.exp(self.log_splines)
 
     @property
-    def smooth(self) -> float:
-        """Variance of the smooth part."""
-        return float(np.exp(self.log[SMOOTH]))
+    def matern(self) -> float:
+        """Variance of the Matern term."""
+        return float(np.exp(self.log_matern))
 
     @property
     def noise(self) -> float:
         """Variance of the noise: the ridge ``lambda``."""
-        return float(np.exp(self.log[NOISE]))
+        return float(np.exp(self.log_noise))
 
-    def gate(self, similarity: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the factor of the splines' covariance and what is added to it."""
-        gate, linear, local, sharpness = np.exp(self.log[KINDS : KINDS + 4])
+    def overlap_terms(
+        self, similarity: FloatArray | None
+    ) -> tuple[FloatArray | float, FloatArray | float]:
+        """Return the factor of ``B`` and what is added to it; None: there is no S."""
+        if similarity is None:
+            return 1.0, 0.0
+        interaction, linear, local, sharpness = np.exp(self._log_overlap)
         peak = np.exp(sharpness * (similarity - 1.0))
-        return 1.0 + gate * similarity, linear * similarity + local * peak
+        return 1.0 + interaction * similarity, linear * similarity + local * peak
+
+    def covariance(
+        self,
+        splines: FloatArray,
+        similarity: FloatArray | None,
+        matern: FloatArray | float,
+    ) -> FloatArray:
+        """Return ``K``, the kernel, from ``B``, ``S`` and ``M``, all of one shape."""
+        factor, added = self.overlap_terms(similarity)
+        covariance = splines * factor
+        covariance += added
+        covariance += self.matern * matern
+        return covariance
+
+    def gradient(
+        self,
+        grams: FloatArray,
+        similarity: FloatArray | None,
+        matern: FloatArray,
+        slope: FloatArray,
+    ) -> FloatArray:
+        """Return the derivatives of something in the logarithms.
+
+        Parameters
+        ----------
+        grams : ndarray of shape (KINDS, n, n)
+            ``B_k``.
+        similarity, matern : ndarray of shape (n, n)
+            ``S`` (None: there is none) and ``M``.
+        slope : ndarray of shape (n, n)
+            Its derivative in ``K + lambda I``.
+
+        Returns
+        -------
+        ndarray of shape (KINDS + 6,)
+            As `to_vector` orders them.
+        """
+        factor, _ = self.overlap_terms(similarity)
+        splines = self.splines * np.tensordot(grams, slope * factor, axes=2)
+        overlap = np.zeros(4)
+        if similarity is not None:
+            interaction, linear, local, sharpness = np.exp(self._log_overlap)
+            base = np.tensordot(self.splines, grams, axes=1)
+            peak = local * np.exp(sharpness * (similarity - 1.0))
+            overlap[0] = interaction * np.vdot(slope, base * similarity)
+            overlap[1] = linear * np.vdot(slope, similarity)
+            overlap[2] = np.vdot(slope, peak)
+            overlap[3] = sharpness * np.vdot(slope, peak * (similarity - 1.0))
+        of_matern = self.matern * np.vdot(slope, matern)
+        return np.array([*splines, *overlap, of_matern, self.noise * np.trace(slope)])
+
+    @property
+    def _log_overlap(self) -> tuple[float, float, float, float]:
+        first = self.log_interaction, self.log_linear
+        return *first, self.log_local, self.log_sharpness
 
 
-GATE, LINEAR, LOCAL, SHARPNESS, SMOOTH, NOISE = range(KINDS, KINDS + 6)
-CENTRE = np.log([1.0] * KINDS + [1.0, 0.3, 0.3, 3.0, 1.0, 1e-3])
-SPREAD = np.array([1.5] * KINDS + [1.0, 1.5, 1.5, 0.7, 2.0, 2.0])
-BOUNDS = [(-12.0, 12.0)] * (KINDS + 5) + [(np.log(1e-8), 1.0)]
-LENGTHSCALE_BOUNDS = (-4.0, 6.0)  # of a log length
-_LENGTHSCALE = 0.5  # usual length of one coordinate alone, in units of its range
+SPREAD = Hyperparameters(  # standard deviations of the normal prior
+    log_splines=(1.5,) * KINDS,
+    log_interaction=1.0,
+    log_linear=1.5,
+    log_local=1.5,
+    log_sharpness=0.7,
+    log_matern=2.0,
+    log_noise=2.0,
+)
+BOUNDS = np.array([(-12.0, 12.0)] * (KINDS + 5) + [(np.log(1e-8), 1.0)])
+LENGTHSCALE_BOUNDS = (-4.0, 6.0)  # of a log lengthscale
+_LENGTHSCALE = 0.5  # usual one of one coordinate alone, in units of its range
 
 
 def default_lengthscales(d: int) -> FloatArray:
-    """Return the log lengths that are believed in before there are data.
+    """Return the centre of the prior of the log lengthscales.
 
     They grow with the root of the number of coordinates, as distances do (Hvarfner,
     Hellsten and Nardi, ICML 2024).
@@ -91,6 +172,6 @@ def default_lengthscales(d: int) -> FloatArray:
 def negative_log_prior(
     values: FloatArray, centre: FloatArray, spread: FloatArray
 ) -> tuple[float, FloatArray]:
-    """Return the negative log density of a normal kernel, and its gradient."""
+    """Return the negative log density of a normal prior, and its gradient."""
     z = (values - centre) / spread
     return 0.5 * float(z @ z), z / spread

@@ -1,15 +1,16 @@
 """The prior covariance (kernel) of the Gaussian process.
 
+Points become features, and these become the ``B``, ``S`` and ``M`` of the formula in
+``hyperparameters.py``.
+
 Notation
 --------
-``Phi (n, D)``     splines at n points, scaled by their prior deviation
-``S (n, n)``       similarity of the gates, see ``overlap_kernel.py``
-``M (n, n)``       smooth covariance, see ``matern_kernel.py``
-``K (n, n)``       covariance ``(Phi Phi^T) (1 + gate S) + linear S + local
-                   exp(sharpness (S - 1)) + smooth M``
+``Phi (n, D)``     splines, scaled by their prior deviation, ``Phi Phi^T = B``
+``Z (n, q)``       overlap features, ``Z Z^T = S``
+``W / l (n, w)``   Matern features, whose distances ``M`` is a function of
 
-The gated splines (every spline times every indicator of a category or integer) are
-never built: they enter through ``1 + gate S``.
+Products of every spline with every indicator of a category or integer are never built:
+they enter through ``(1 + interaction S) B``.
 """
 
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from sklearn_mvrsm._surrogate.hyperparameters import (
 )
 from sklearn_mvrsm._surrogate.matern_kernel import (
     MaternFeatures,
-    matern,
+    matern_52,
     squared_distances,
 )
 from sklearn_mvrsm._surrogate.overlap_kernel import MOST_LISTED, OverlapKernel
@@ -43,9 +44,9 @@ class Features:
     ----------
     splines : ndarray of shape (n, D)
         ``Phi``, scaled by the prior deviation of each spline's weight.
-    gates : ndarray of shape (n, q)
+    overlap : ndarray of shape (n, q)
         ``Z``, see ``overlap_kernel.py``.
-    smooth : ndarray of shape (n, w)
+    matern : ndarray of shape (n, w)
         ``W / l``, see ``matern_kernel.py``.
     codes : ndarray of shape (n, c)
         Categories that have no column for each value, nan where they do not exist.
@@ -54,17 +55,17 @@ class Features:
 
     splines: FloatArray
     overlap: FloatArray
-    smooth: FloatArray
+    matern: FloatArray
     codes: FloatArray
 
     def room(self, n: int) -> "Features":
         """Return n rows of the same widths, to be filled."""
-        parts = (self.splines, self.overlap, self.smooth, self.codes)
+        parts = (self.splines, self.overlap, self.matern, self.codes)
         return Features(*(np.empty((n, part.shape[1])) for part in parts))
 
     def first(self, n: int) -> "Features":
         """Return the first n rows, not copied."""
-        parts = (self.splines, self.overlap, self.smooth, self.codes)
+        parts = (self.splines, self.overlap, self.matern, self.codes)
         return Features(*(part[:n] for part in parts))
 
     def put(self, start: int, other: "Features") -> None:
@@ -72,7 +73,7 @@ class Features:
         rows = slice(start, start + len(other.splines))
         self.splines[rows] = other.splines
         self.overlap[rows] = other.overlap
-        self.smooth[rows] = other.smooth
+        self.matern[rows] = other.matern
         self.codes[rows] = other.codes
 
     def same(self, other: "Features", weights: FloatArray) -> FloatArray:
@@ -100,7 +101,7 @@ class Features:
 
 @dataclass(frozen=True)
 class _Basis:
-    """The splines, what belongs to each, and the gates."""
+    """The splines, what belongs to each, and the overlap kernel."""
 
     splines: RidgeSplines
     kind: IntArray
@@ -120,10 +121,9 @@ class Kernel:
         Of the random directions and offsets.
     relevance : ndarray of shape (d,)
         How much each coordinate matters.
-    prior : Hyperparameters
-        How strong each part of the covariance is.
+    hyperparameters : Hyperparameters
     log_lengthscales : ndarray of shape (d,)
-        Of the smooth part.
+        Of the Matern term.
     """
 
     domain: Domain
@@ -134,11 +134,9 @@ class Kernel:
 
     @classmethod
     def default(cls, domain: Domain, seed: int) -> "Kernel":
-        """Return what is believed before there are data."""
-        lengthscales = default_lengthscales(domain.d)
-        return cls(
-            domain, seed, np.ones(domain.d), Hyperparameters.default(), lengthscales
-        )
+        """Return the kernel at the centre of its prior."""
+        relevance, lengthscales = np.ones(domain.d), default_lengthscales(domain.d)
+        return cls(domain, seed, relevance, Hyperparameters(), lengthscales)
 
     @cached_property
     def _basis(self) -> _Basis:
@@ -158,7 +156,7 @@ class Kernel:
 
     @cached_property
     def matern_features(self) -> MaternFeatures:
-        """Features of the smooth part."""
+        """Features of the Matern term."""
         return MaternFeatures(self.domain, self.one_hot)
 
     @property
@@ -168,22 +166,22 @@ class Kernel:
 
     @property
     def overlap(self) -> OverlapKernel:
-        """The gates; without any, no spline is gated."""
+        """The overlap kernel of categories and integers."""
         return self._basis.overlap
 
     @property
     def spline_scale(self) -> FloatArray:
-        """Hyperparameters deviation of each spline's weight, shape ``(D,)``."""
-        strength = np.sqrt(self._basis.norm * self.hyperparameters.splines)
-        return np.asarray(strength[self._basis.kind])
+        """Prior deviation of each spline's weight, shape ``(D,)``."""
+        deviation = np.sqrt(self._basis.norm * self.hyperparameters.splines)
+        return np.asarray(deviation[self._basis.kind])
 
     @property
     def inverse_lengthscales(self) -> FloatArray:
-        """One over the length of each feature of the smooth part."""
+        """One over the lengthscale of each Matern feature."""
         return np.asarray(np.exp(-self.log_lengthscales)[self.matern_features.group])
 
     def features(self, points: FloatArray, active: BoolArray) -> Features:
-        """Return what points are in the covariance.
+        """Return the features of points.
 
         Parameters
         ----------
@@ -192,55 +190,53 @@ class Kernel:
         """
         splines = self.splines.features(points)
         splines *= self.spline_scale
-        smooth = (
-            self.matern_features.features(points, active) * self.inverse_lengthscales
-        )
+        matern = self.matern_features.features(points, active)
+        matern *= self.inverse_lengthscales
         n_codes = 0 if self.one_hot else self.domain.n_categorical
         codes = np.where(active, points, np.nan)[:, :n_codes]
-        return Features(splines, self.overlap.features(points, active), smooth, codes)
+        return Features(splines, self.overlap.features(points, active), matern, codes)
 
     def covariance(self, rows: Features, other: Features) -> FloatArray:
         """Return the covariance of each row with each other one."""
-        covariance = rows.splines @ other.splines.T
+        similarity = None
         if self.overlap.count:
             similarity = rows.overlap @ other.overlap.T
             if not self.one_hot:
                 similarity += rows.same(other, self.overlap.shares)
-            factor, added = self.hyperparameters.gate(similarity)
-            covariance *= factor
-            covariance += added
-        squares = squared_distances(rows.smooth, other.smooth)
+        squares = squared_distances(rows.matern, other.matern)
         if not self.one_hot:
             squares += self.apart(rows, other)
-        smooth, _ = matern(squares)
-        covariance += self.hyperparameters.smooth * smooth
-        return covariance
+        splines = rows.splines @ other.splines.T
+        return self.hyperparameters.covariance(
+            splines, similarity, matern_52(squares)[0]
+        )
 
-    def similarity_to(self, rows: Features, one: Features) -> FloatArray:
-        """Return the similarity of each row to a single one, shape ``(n,)``."""
+    def similarity_to(self, rows: Features, one: Features) -> FloatArray | None:
+        """Return the similarity of each row to a single one, ``(n,)``, if any is."""
+        if not self.overlap.count:
+            return None
         similarity = rows.overlap @ one.overlap[0]
         if not self.one_hot:
             similarity += rows.same(one, self.overlap.shares)[:, 0]
         return np.asarray(similarity)
 
     def apart(self, rows: Features, other: Features) -> FloatArray:
-        """Return what different categories add to the squared distances."""
+        """Return what different categories add to the squared distances of ``W``."""
         weights = np.exp(-2.0 * self.log_lengthscales[: rows.codes.shape[1]])
         return rows.different(other, weights)
 
     def variance(self, rows: Features) -> FloatArray:
         """Return the diagonal of a covariance."""
-        variance = np.einsum("ij,ij->i", rows.splines, rows.splines)
+        similarity = None
         if self.overlap.count:
             similarity = np.einsum("ij,ij->i", rows.overlap, rows.overlap)
             if not self.one_hot:
                 similarity += ~np.isnan(rows.codes) @ self.overlap.shares
-            factor, added = self.hyperparameters.gate(similarity)
-            variance = variance * factor + added
-        return np.asarray(variance + self.hyperparameters.smooth)
+        splines = np.einsum("ij,ij->i", rows.splines, rows.splines)
+        return self.hyperparameters.covariance(splines, similarity, 1.0)  # m(0) = 1
 
     def grams(self, points: FloatArray) -> FloatArray:
-        """Return the covariance of each kind of spline at strength one.
+        """Return the covariance of each kind of spline, with a variance of one.
 
         Parameters
         ----------

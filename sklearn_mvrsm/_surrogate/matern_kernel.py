@@ -6,7 +6,7 @@ many kinks. This term describes curvature, with a lengthscale for each coordinat
 Notation
 --------
 ``W (n, q)``   features of points: numbers in units of their range, categories one-hot
-``l (d,)``     length of each coordinate: how far from a point its value still tells
+``l (d,)``     lengthscale of each coordinate
 ``r``          distance of two points, ``r^2 = sum_k (W_k - W'_k)^2 / l_k^2``
 ``m(r)``       ``(1 + sqrt(5) r + 5/3 r^2) exp(-sqrt(5) r)``, Matern covariance with
                ``nu = 5/2`` (Rasmussen and Williams, 2006, eq. 4.17)
@@ -19,7 +19,7 @@ import numpy as np
 
 from sklearn_mvrsm._domain import BoolArray, Domain, FloatArray, IntArray
 
-__all__ = ["MaternFeatures", "matern", "squared_distances"]
+__all__ = ["MaternFeatures", "matern_52", "squared_distances"]
 
 
 PRESENCE = 0.5  # distance between being at the lower end and being inactive
@@ -41,7 +41,7 @@ class MaternFeatures:
         The box.
     one_hot : bool, default=True
         Whether a category has a feature for each value. Else it has one, for whether
-        it exists, and what two values are apart is to be added.
+        it exists, and the distance of two values is to be added.
     """
 
     domain: Domain
@@ -73,13 +73,13 @@ class MaternFeatures:
 
     @cached_property
     def scale(self) -> FloatArray:
-        """What a unit of each integer and real is in its feature."""
+        """Change of its feature for a unit of each integer and real."""
         span = self.domain.span[self.domain.n_categorical :]
-        # what is too narrow to divide by counts as a single value
+        # a range too narrow to divide by counts as a single value
         return 1.0 / np.where(span > THINNEST, span, 1.0)
 
     def features(self, points: FloatArray, active: BoolArray) -> FloatArray:
-        """Evaluate the features, for lengths of one.
+        """Evaluate the features, for lengthscales of one.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ def squared_distances(w: FloatArray, other: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(squares, 0.0, out=squares))
 
 
-def matern(squared: FloatArray) -> tuple[FloatArray, FloatArray]:
+def matern_52(squared: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return ``m(r)`` and ``-2 dm / d(r^2)``.
 
     Parameters

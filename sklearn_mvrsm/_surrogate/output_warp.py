@@ -3,11 +3,11 @@
 Notation
 --------
 ``z``    ``(y - min y) / deviation of y``, taken afresh at every step
-``a``    strength of the warp, ``a >= 0``
+``a``    the warp, ``a >= 0``
 ``t``    ``log(1 + a z) / a``, and ``z`` itself for ``a = 0``
 
 A logarithm keeps the differences between good values visible beside values that are
-far worse. How strong it has to be is a question to the data: :func:`choose_warp`
+far worse. The data choose ``a``: :func:`choose_warp`
 compares likelihoods of ``y``, the slope of the warp included (Snelson, Rasmussen and
 Ghahramani, NIPS 2003).
 """
@@ -27,7 +27,7 @@ WARPS = (0.0, 1.0, 4.0)
 
 @dataclass(frozen=True)
 class OutputTransform:
-    """A monotone map from values of the objective to what the surrogate is shown.
+    """A monotone map from values of the objective to those that the surrogate sees.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class OutputTransform:
         The best value, which is mapped to 0.
     scale : float
         Positive unit of the values.
-    strength : float
+    warp : float
         ``a``.
     """
 

@@ -2,14 +2,14 @@
 
 Notation
 --------
-``Z (n, q)``    gate features, ``Z Z^T = S``
+``Z (n, q)``    overlap features, ``Z Z^T = S``
 ``S (n, n')``   similarity of two points, between 0 and 1
-``rho (k,)``    weight of each gating coordinate, summing to 1
+``rho (k,)``    weight of each category and integer, summing to 1
 
 ``S = sum_i rho_i s_i`` with ``s_i = [h_i = h'_i]`` for a category and
 ``s_i = 1 - |x_i - x'_i| / span_i`` for an integer, which is the same thing where the
 integer has two values. Both are inner products of indicators (one-hot, thermometer),
-so the surrogate stays least squares on gated splines although these are never built.
+so the surrogate stays least squares on splines times indicators, never built.
 A coordinate that is inactive in either point counts as unlike.
 
 A column for each value of each category costs memory and time. Where they list very
@@ -28,19 +28,19 @@ __all__ = ["MOST_LISTED", "OverlapKernel"]
 
 MOST_LISTED = 1000  # values of all categories that have a column each
 MAX_THRESHOLDS = 16  # of one integer's thermometer
-MAX_INTEGERS = 150  # more integers do not gate: what they would cost is not bounded
+MAX_INTEGERS = 150  # more integers are left out: their cost is not bounded
 
 
 @dataclass(frozen=True)
 class OverlapKernel:
-    """Gate features of the categories and integers of a domain.
+    """Overlap features of the categories and integers of a domain.
 
     Parameters
     ----------
     domain : Domain
         The box.
     relevance : ndarray of shape (d,)
-        Positive scale of each coordinate; gate weights are its squares, normalised.
+        Positive scale of each coordinate; ``rho`` is its squares, normalised.
     one_hot : bool, default=True
         Whether the categories have columns.
     """
@@ -51,7 +51,7 @@ class OverlapKernel:
 
     @property
     def count(self) -> int:
-        """Number of gating coordinates: the categories, then the integers if few."""
+        """Number of coordinates: the categories, then the integers if few."""
         integers = self.domain.n_integer
         return self.domain.n_categorical + integers * (integers <= MAX_INTEGERS)
 
@@ -85,7 +85,7 @@ class OverlapKernel:
         return np.array(columns, np.intp), np.array(thresholds), np.array(scales)
 
     def features(self, points: FloatArray, active: BoolArray) -> FloatArray:
-        """Evaluate the gate features.
+        """Evaluate the overlap features.
 
         Parameters
         ----------

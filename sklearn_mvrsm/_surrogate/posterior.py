@@ -18,7 +18,7 @@ from scipy.linalg.lapack import dpotrs
 
 from sklearn_mvrsm._domain import BoolArray, FloatArray
 from sklearn_mvrsm._surrogate.kernel import Features, Kernel
-from sklearn_mvrsm._surrogate.matern_kernel import matern
+from sklearn_mvrsm._surrogate.matern_kernel import matern_52
 
 __all__ = ["SMALLEST_VARIANCE", "Posterior", "RealSlice", "Solution"]
 
@@ -34,7 +34,7 @@ class Posterior:
     ----------
     value, deviation : float
     gradient : callable
-        Takes the derivatives of something in value and deviation, and gives its
+        Takes the derivatives of something in value and deviation, and returns its
         gradient in the point, of shape ``(d,)``; meaningful for the reals.
     """
 
@@ -45,7 +45,7 @@ class Posterior:
 
 @dataclass(frozen=True)
 class Solution:
-    """What the observations say, as a posterior needs it.
+    """The solved least squares problem.
 
     Parameters
     ----------
@@ -89,31 +89,28 @@ class RealSlice:
             solution.rows,
             kernel.features(start[np.newaxis], active[np.newaxis]),
         )
-        self._factor, added = np.ones(len(rows.overlap)), np.zeros(len(rows.overlap))
-        self._own_factor, self._own = 1.0, 0.0
-        if kernel.overlap.count:
-            self._factor, added = kernel.hyperparameters.gate(
-                kernel.similarity_to(rows, own)
-            )
-            both = kernel.hyperparameters.gate(kernel.similarity_to(own, own)[0])
-            self._own_factor, self._own = float(both[0]), float(both[1])
+        theta = kernel.hyperparameters
+        self._factor, added = theta.overlap_terms(kernel.similarity_to(rows, own))
+        # of the variance k(u, u)
+        both = theta.overlap_terms(kernel.similarity_to(own, own))
+        self._own_factor, self._own = (float(np.squeeze(each)) for each in both)
 
-        # splines: those of integers alone come first
+        # the splines of integers alone come first; they do not change along the reals
         first = kernel.splines.first_along(self._real)
         self._splines = kernel.splines.since(first)
         self._scale = kernel.spline_scale[first:]
         self._features = rows.splines[:, first:]
         held = own.splines[0, :first]
         self._known = (rows.splines[:, :first] @ held) * self._factor + added
-        self._strength = kernel.hyperparameters.smooth
-        self._own += self._own_factor * float(held @ held) + self._strength
+        self._matern = theta.matern
+        self._own += self._own_factor * float(held @ held) + self._matern
 
-        # the smooth part: the features of reals are the last ones
-        q = own.smooth.shape[1] - kernel.domain.n_real
+        # the Matern features of reals are the last ones
+        q = own.matern.shape[1] - kernel.domain.n_real
         per_unit = kernel.inverse_lengthscales[q:] * active[self._real]
         self._rate = per_unit * kernel.matern_features.scale[kernel.domain.n_integer :]
-        self._near = rows.smooth[:, q:] - own.smooth[0, q:]
-        self._far = ((rows.smooth[:, :q] - own.smooth[0, :q]) ** 2).sum(axis=1)
+        self._near = rows.matern[:, q:] - own.matern[0, q:]
+        self._far = ((rows.matern[:, :q] - own.matern[0, :q]) ** 2).sum(axis=1)
         if not kernel.one_hot:
             self._far += kernel.apart(rows, own)[:, 0]
 
@@ -130,16 +127,16 @@ class RealSlice:
         phi = np.maximum(z, 0.0) * self._scale
         apart = self._near - (point[real] - self._start[real]) * self._rate
         squares = self._far + np.einsum("ij,ij->i", apart, apart)
-        smooth, slope = matern(squares)
+        matern, slope = matern_52(squares)
         k = (self._features @ phi) * self._factor + self._known
-        k += self._strength * smooth
+        k += self._matern * matern
         beta, _ = dpotrs(solution.upper, k, lower=0)
         raw = float(phi @ phi) * self._own_factor + self._own - float(k @ beta)
         variance = max(raw, SMALLEST_VARIANCE) * solution.amplitude
         deviation = float(np.sqrt(variance))
 
         def gradient(by_value: float, by_deviation: float) -> FloatArray:
-            # deviation^2 = amplitude variance
+            # value mu + k . alpha, deviation^2 = amplitude (k(u, u) - k . beta)
             by_variance = by_deviation * solution.amplitude / (2.0 * deviation)
             by_variance *= raw > SMALLEST_VARIANCE
             by_k = by_value * solution.alpha - 2.0 * by_variance * beta
@@ -148,7 +145,7 @@ class RealSlice:
             gradient = self._splines.gradient(z, weights * self._scale)
             # dm/dw = -slope (w - w_j)
             along = (by_k * slope) @ apart
-            gradient[real] += self._strength * self._rate * along
+            gradient[real] += self._matern * self._rate * along
             return gradient
 
         value = solution.mean + float(k @ solution.alpha)

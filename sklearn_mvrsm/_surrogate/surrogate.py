@@ -1,13 +1,10 @@
-"""The Gaussian process: least squares on gated ridge splines, in dual form.
+"""The Gaussian process, as least squares on ridge splines in dual form.
 
 Notation
 --------
 ``n``              stored observations
 ``Phi (n, D)``     splines at the observations, scaled by their prior deviation
-``S (n, n)``       similarity of the gates, see ``overlap_kernel.py``
-``M (n, n)``       smooth covariance, see ``matern_kernel.py``
-``K (n, n)``       covariance ``(Phi Phi^T) (1 + gate S) + linear S + local
-                   exp(sharpness (S - 1)) + smooth M``
+``K (n, n)``       prior covariance, see ``hyperparameters.py``
 ``lambda``         ridge: variance of the noise
 ``L (n, n)``       lower Cholesky factor of ``K + lambda I``
 ``alpha (n,)``     ``(K + lambda I)^-1 (y - mu)``
@@ -15,10 +12,9 @@ Notation
 With ``c = Phi^T alpha`` this is least squares on the splines, the same as recursive
 least squares started from ``P_0 = I / lambda`` (matrix inversion lemma), at the cost
 of ``O(n D + n^2)`` an observation; a new scaling of ``y`` costs two triangular solves.
-The gated splines (every spline times every indicator of a category or integer) are
-never built: they enter through ``1 + gate S``. The surrogate is a sum of two: for fixed
-categories and integers the splines are again a plain ridge spline, whose minima are
-those of Theorem 1 (:meth:`Surrogate.spline_at`), and the Matern part is the rest.
+The surrogate is a sum of two: for fixed categories and integers the splines are again a
+plain ridge spline, whose minima are those of Theorem 1 (:meth:`Surrogate.spline_at`),
+and the Matern term is the rest.
 """
 
 import numpy as np
@@ -39,7 +35,7 @@ FORGET = 0.1  # share forgotten at a time
 
 
 class Surrogate:
-    """Least squares on gated ridge splines, grown one observation at a time.
+    """A Gaussian process that grows by one observation at a time.
 
     Parameters
     ----------
@@ -98,7 +94,7 @@ class Surrogate:
 
     @property
     def features(self) -> Features:
-        """What the observations are in the covariance."""
+        """Features of the observations."""
         return self._features.first(self.n)
 
     @property
@@ -115,7 +111,7 @@ class Surrogate:
 
     @property
     def kernel(self) -> Kernel:
-        """What is believed of the function."""
+        """The prior covariance."""
         return self.model.kernel
 
     @property
@@ -131,14 +127,14 @@ class Surrogate:
         self._solve(self.output.apply(values))
 
     def fantasize(self, points: FloatArray, active: BoolArray) -> None:
-        """Append points that stand at their predicted values until truncated.
+        """Append points at their predicted values, until truncated.
 
-        They say where deviations are small, not how large they are elsewhere.
+        They lower the deviations near them; the amplitude stays as it is.
         """
-        told = np.concatenate([self._observed, self.predict(points, active)])
-        amplitude = self.amplitude
+        predicted = self.predict(points, active)
+        observed, amplitude = self._observed, self.amplitude
         self.append(points, active)
-        self._solve(told)
+        self._solve(np.concatenate([observed, predicted]))
         self.amplitude = amplitude
 
     def _solve(self, y: FloatArray) -> None:
@@ -172,12 +168,12 @@ class Surrogate:
         return self.mean + cross @ self.alpha, deviation
 
     def real_slice(self, point: FloatArray, active: BoolArray) -> RealSlice:
-        """Return the posterior along the reals, with the gates held.
+        """Return the posterior along the reals.
 
         Parameters
         ----------
         point : ndarray of shape (d,)
-            Its categories, integers and activity fix the gates.
+            Its categories, integers and activity are those of the slice.
         active : ndarray of bool of shape (d,)
         """
         # of a contiguous factor, so that LAPACK does not copy it each time
@@ -188,44 +184,43 @@ class Surrogate:
     def spline_at(
         self, point: FloatArray, active: BoolArray
     ) -> tuple[FloatArray, float]:
-        """Return the plain ridge spline in the surrogate for fixed gates.
+        """Return the plain ridge spline in the surrogate for a fixed overlap kernel.
 
-        It is the surrogate less the smooth part.
+        It is the surrogate less the Matern term.
 
         Parameters
         ----------
         point : ndarray of shape (d,)
-            Its categories, integers and activity fix the gates.
+            Its categories, integers and activity are those of the slice.
         active : ndarray of bool of shape (d,)
 
         Returns
         -------
         weights : ndarray of shape (D,)
-            Of the splines of :attr:`splines`: ``Phi^T (alpha (1 + gate S(h, H)))``.
+            Of the splines of :attr:`splines`: ``Phi^T (alpha (1 + interaction S))``.
         constant : float
         """
-        alpha, constant = self.alpha, self.mean
-        if self.kernel.overlap.count:
-            own = self.kernel.features(point[np.newaxis], active[np.newaxis])
-            similarity = self.kernel.similarity_to(self.features, own)
-            factor, added = self.kernel.hyperparameters.gate(similarity)
-            constant += float(self.alpha @ added)
-            alpha = alpha * factor
-        return (alpha @ self.features.splines) * self.kernel.spline_scale, constant
+        kernel, constant = self.kernel, self.mean
+        own = kernel.features(point[np.newaxis], active[np.newaxis])
+        similarity = kernel.similarity_to(self.features, own)
+        factor, added = kernel.hyperparameters.overlap_terms(similarity)
+        constant += float(self.alpha @ np.broadcast_to(added, self.n))
+        weights = (self.alpha * factor) @ self.features.splines
+        return weights * kernel.spline_scale, constant
 
     @property
     def width(self) -> int:
         """Number of features of an observation."""
         rows = self._features
-        parts = (rows.splines, rows.overlap, rows.smooth)
+        parts = (rows.splines, rows.overlap, rows.matern)
         return sum(part.shape[1] for part in parts)
 
-    # --- learning the prior -------------------------------------------------
+    # --- hyperparameters ----------------------------------------------------
 
     def fit_hyperparameters(
         self, points: FloatArray, active: BoolArray, values: FloatArray
     ) -> None:
-        """Set relevance and prior from the data, then build everything anew.
+        """Fit relevance and hyperparameters, then build everything anew.
 
         Parameters
         ----------

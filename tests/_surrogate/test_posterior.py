@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from kernels import set_kernel
@@ -20,10 +22,10 @@ def fitted(domain, n=25, seed=0, splines=0.0):
     """A surrogate, and a point with its activity, where slices begin."""
     rng = np.random.default_rng(seed)
     surrogate = Surrogate(domain, seed)
-    log = Hyperparameters.default().log + rng.normal(0.0, 0.5, KINDS + 6)
+    log = Hyperparameters().to_vector() + rng.normal(0.0, 0.5, KINDS + 6)
     log[:KINDS] += splines
     log[-1] = np.log(1e-2)
-    set_kernel(surrogate, hyperparameters=Hyperparameters(log))
+    set_kernel(surrogate, hyperparameters=Hyperparameters.from_vector(log))
     points = domain.sample(rng, n + 1)
     active = rng.random(points.shape) >= 0.2
     active[-1, -1] = True
@@ -35,7 +37,7 @@ def fitted(domain, n=25, seed=0, splines=0.0):
 
 @every_domain
 @pytest.mark.parametrize("seed", range(3))
-def test_a_slice_is_the_surrogate_with_its_gates_held(domain, seed):
+def test_a_slice_is_the_surrogate_along_the_reals(domain, seed):
     surrogate, point, active = fitted(domain, seed=seed)
     posterior = surrogate.real_slice(point, active)
     for share in (0.0, 0.3, 1.0):
@@ -73,7 +75,7 @@ def test_the_gradient_equals_finite_differences(domain, seed):
     )
 
 
-def test_what_is_inactive_has_no_slope_in_the_smooth_part():
+def test_what_is_inactive_has_no_slope_in_the_matern_term():
     surrogate, point, _ = fitted(DOMAINS["reals"], splines=-80.0)
     gradients = [
         surrogate.real_slice(point, active).at(point).gradient(1.0, 1.0)
@@ -85,7 +87,8 @@ def test_what_is_inactive_has_no_slope_in_the_smooth_part():
 
 def test_where_there_is_no_doubt_the_deviation_has_no_slope():
     surrogate, point, active = fitted(DOMAINS["reals"])
-    surrogate.kernel.hyperparameters.log[-1] = np.log(1e-30)
+    silent = replace(surrogate.kernel.hyperparameters, log_noise=np.log(1e-30))
+    set_kernel(surrogate, hyperparameters=silent)
     told, every = point[np.newaxis], active[np.newaxis]
     for _ in range(2):
         surrogate.append(told, every)

@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from sklearn_mvrsm._surrogate.fitting import (
 )
 from sklearn_mvrsm._surrogate.hyperparameters import KINDS, Hyperparameters
 from sklearn_mvrsm._surrogate.kernel import safe_cholesky
-from sklearn_mvrsm._surrogate.matern_kernel import MaternFeatures, matern
+from sklearn_mvrsm._surrogate.matern_kernel import MaternFeatures, matern_52
 from sklearn_mvrsm._surrogate.overlap_kernel import OverlapKernel
 from sklearn_mvrsm._surrogate.surrogate import CAPACITY, Surrogate
 
@@ -50,9 +51,8 @@ def objective(domain, points):
 
 def some_hyperparameters(seed=0):
     rng = np.random.default_rng(seed)
-    log = Hyperparameters.default().log + rng.normal(0.0, 0.5, KINDS + 6)
-    log[-1] = np.log(1e-2)
-    return Hyperparameters(log)
+    log = Hyperparameters().to_vector() + rng.normal(0.0, 0.5, KINDS + 6)
+    return replace(Hyperparameters.from_vector(log), log_noise=np.log(1e-2))
 
 
 def fitted(domain, n=25, seed=0, hyperparameters=None):
@@ -69,7 +69,7 @@ def fitted(domain, n=25, seed=0, hyperparameters=None):
     return surrogate, points, active
 
 
-def smooth_part(surrogate, points, active, other, other_active):
+def matern_term(surrogate, points, active, other, other_active):
     """The smooth covariance, from the lengths."""
     coordinates, lengths = (
         MaternFeatures(surrogate.domain),
@@ -80,7 +80,9 @@ def smooth_part(surrogate, points, active, other, other_active):
     )
     w = (w * np.exp(-lengths)[coordinates.group])[:, w.any(axis=0)]
     apart = w[: len(points), np.newaxis] - w[len(points) :]
-    return surrogate.kernel.hyperparameters.smooth * matern((apart**2).sum(axis=2))[0]
+    return (
+        surrogate.kernel.hyperparameters.matern * matern_52((apart**2).sum(axis=2))[0]
+    )
 
 
 def own_features(covariance):
@@ -92,16 +94,20 @@ def own_features(covariance):
 def explicit_features(surrogate, points, active):
     """Splines, gated splines, gates, and the features of the local and smooth terms."""
     kernel, hyperparameters = surrogate.kernel, surrogate.kernel.hyperparameters
-    gate, linear, local, sharpness = np.exp(hyperparameters.log[KINDS : KINDS + 4])
+    interaction, linear, local, sharpness = np.exp(
+        hyperparameters.to_vector()[KINDS : KINDS + 4]
+    )
     phi = kernel.splines.features(points) * kernel.spline_scale
-    smooth = own_features(smooth_part(surrogate, points, active, points, active))
+    smooth = own_features(matern_term(surrogate, points, active, points, active))
     if not kernel.overlap.count:
         return np.hstack([phi, smooth])
     z = OverlapKernel(kernel.domain, kernel.relevance).features(points, active)
     z = z[:, z.any(axis=0)]
     gated = (phi[:, :, np.newaxis] * z[:, np.newaxis, :]).reshape(len(points), -1)
     own = own_features(local * np.exp(sharpness * (z @ z.T - 1.0)))
-    return np.hstack([phi, np.sqrt(gate) * gated, np.sqrt(linear) * z, own, smooth])
+    return np.hstack(
+        [phi, np.sqrt(interaction) * gated, np.sqrt(linear) * z, own, smooth]
+    )
 
 
 def gram(surrogate, points, active):
@@ -113,7 +119,7 @@ def gram(surrogate, points, active):
 
 
 @every_domain
-def test_prediction_is_ridge_regression_on_the_gated_features(domain):
+def test_prediction_is_ridge_regression_on_splines_times_indicators(domain):
     surrogate, points, active = fitted(domain)
     new, new_active = drawn(domain, 15, seed=1)
     together = explicit_features(
@@ -198,7 +204,7 @@ def test_truncate_undoes_append(domain):
 
 
 @every_domain
-def test_a_section_is_the_surrogate_with_its_gates_held_less_its_smooth_part(domain):
+def test_spline_at_is_the_surrogate_at_fixed_overlap_less_its_matern_term(domain):
     surrogate, told, told_active = fitted(domain)
     rng = np.random.default_rng(2)
     for base, active in zip(*drawn(domain, 5, seed=3), strict=True):
@@ -206,7 +212,7 @@ def test_a_section_is_the_surrogate_with_its_gates_held_less_its_smooth_part(dom
         points = np.tile(base, (10, 1))
         points[:, domain.real] = domain.sample(rng, 10)[:, domain.real]
         actives = np.tile(active, (10, 1))
-        smooth = smooth_part(surrogate, points, actives, told, told_active)
+        smooth = matern_term(surrogate, points, actives, told, told_active)
         predicted = surrogate.predict(points, actives) - smooth @ surrogate.alpha
         for point, value in zip(points, predicted, strict=True):
             here, _ = surrogate.splines.value_and_gradient(point, weights)
@@ -214,8 +220,7 @@ def test_a_section_is_the_surrogate_with_its_gates_held_less_its_smooth_part(dom
 
 
 def test_the_surrogate_interpolates_where_there_is_little_noise():
-    hyperparameters = some_hyperparameters()
-    hyperparameters.log[-1] = np.log(1e-8)
+    hyperparameters = replace(some_hyperparameters(), log_noise=np.log(1e-8))
     for domain in (MIXED, DOMAINS["reals"]):
         surrogate = Surrogate(domain, 0)
         set_kernel(surrogate, hyperparameters=hyperparameters)
@@ -244,7 +249,7 @@ def test_deviation_shrinks_where_something_was_observed(domain):
 
 
 @every_domain
-def test_imagined_points_change_no_prediction_and_take_the_doubt_away(domain):
+def test_fantasies_change_no_prediction_and_lower_the_deviations(domain):
     surrogate, points, _ = fitted(domain, 15)
     new, new_active = drawn(domain, 12, seed=1)
     value, deviation = surrogate.predict_with_deviation(new, new_active)
@@ -258,7 +263,7 @@ def test_imagined_points_change_no_prediction_and_take_the_doubt_away(domain):
     assert np.array_equal(again, (value, deviation))
 
 
-def test_a_point_under_way_takes_away_as_much_doubt_as_its_value_would_tell():
+def test_a_fantasy_lowers_the_variance_as_its_value_would():
     # Conditioning a Gaussian: v(x) - c(x, p)^2 / (v(p) + noise), whatever the value.
     surrogate, points, active = fitted(MIXED, 15)
     x, x_active = drawn(MIXED, 12, seed=1)
@@ -421,9 +426,7 @@ def test_few_or_equal_observations_leave_the_prior_as_it_was():
         points, active = drawn(MIXED, max(n, 40))
         surrogate = Surrogate(MIXED, 0)
         surrogate.fit_hyperparameters(points[:n], active[:n], values[:n])
-        assert np.array_equal(
-            surrogate.kernel.hyperparameters.log, Hyperparameters.default().log
-        )
+        assert surrogate.kernel.hyperparameters == Hyperparameters()
         assert np.all(surrogate.kernel.relevance == 1.0)
         assert surrogate.n == n
 
