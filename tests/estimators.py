@@ -204,6 +204,7 @@ def stuck_svc():
 def stuck_nested(folder):
     """Wait for two processes of one's own, which note themselves in ``folder``."""
     from joblib import Parallel, delayed
+    from joblib.externals.loky.backend import get_context
 
     def note_and_wait(
         array,
@@ -214,6 +215,7 @@ def stuck_nested(folder):
         open(os.path.join(folder, f"nested-{os.getpid()}"), "w").close()
         time.sleep(120)
 
+    shared = get_context("loky").Semaphore()  # noqa: F841  as long as this waits
     array = np.ones(2_000_000)  # large enough to be shared through a file
     Parallel(n_jobs=2)(delayed(note_and_wait)(array) for _ in range(2))
 

@@ -17,12 +17,11 @@ from sklearn_mvrsm._execution.outcomes import Returned
 def copies_of_data(folder, pids):
     """Return the copies of data in a folder, and those without a name in processes."""
     found = {str(path) for path in Path(folder).glob("sklearn-mvrsm-*")}
-    for pid in pids:
-        with contextlib.suppress(FileNotFoundError):  # the process is gone
-            for number in os.listdir(f"/proc/{pid}/fd"):
-                file = os.readlink(f"/proc/{pid}/fd/{number}")
-                if f"{folder}/sklearn-mvrsm-" in file:
-                    found.add(f"{file} of {pid}")
+    for link in (link for pid in pids for link in Path(f"/proc/{pid}/fd").glob("*")):
+        with contextlib.suppress(OSError):  # a file that was closed, a process gone
+            file = os.readlink(link)
+            if f"{folder}/sklearn-mvrsm-" in file:
+                found.add(f"{file} of {link.parts[2]}")
     return found
 
 

@@ -32,7 +32,7 @@ from sklearn_mvrsm._execution.outcomes import (
 )
 from sklearn_mvrsm._execution.reaper import kill_marked, remove_leftovers
 from sklearn_mvrsm._execution.resources import report_resources
-from sklearn_mvrsm._execution.watchdog import MARK
+from sklearn_mvrsm._execution.watchdog import MARK, start_reaper
 from sklearn_mvrsm._joblib_compat import cloudpickle_dumps, forbid_recycling
 
 GRACE = 5.0
@@ -84,7 +84,8 @@ _kept: list[Connection] = []
 def _watch_parent(lifeline: Connection, parent: int) -> None:
     """End this process and what it started as soon as the parent is gone."""
     pipe = _file_of(lifeline)
-    mark = os.environ.get(MARK, "").rpartition(";")[0].rpartition(";")[2]
+    outer, end, mark = os.environ.get(MARK, "").removesuffix(";").rpartition(";")
+    outer += end
     try:
         while os.getppid() == parent:
             if lifeline.poll(_WATCH_SECONDS):
@@ -95,8 +96,10 @@ def _watch_parent(lifeline: Connection, parent: int) -> None:
         with contextlib.suppress(Exception):
             sys.setswitchinterval(1e-6)  # or a fit would keep this thread waiting
             roots = {f"{mark};".encode(): os.getpid()} if mark else {}
-            gone = {os.getpid(), *kill_marked(roots)}
+            gone = kill_marked(roots)
             remove_leftovers(gone | ({parent} - {os.getppid()}))
+            if mark:  # what this process has shared by name can go when it is gone
+                start_reaper(f"{mark};", {**os.environ, MARK: outer})
         if os.name == "posix":
             os.killpg(0, signal.SIGKILL)
         else:

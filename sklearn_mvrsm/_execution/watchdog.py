@@ -15,12 +15,19 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Self
 
 from sklearn_mvrsm._execution import reaper
 
-__all__ = ["MARK", "Watchdog", "signals_blocked", "stood_still", "watchdog"]
+__all__ = [
+    "MARK",
+    "Watchdog",
+    "signals_blocked",
+    "start_reaper",
+    "stood_still",
+    "watchdog",
+]
 
 
 MARK = "SKLEARN_MVRSM_WORKER"
@@ -127,15 +134,31 @@ class Watchdog:
         if self._n_starts > _MAX_STARTS or not sys.executable:
             return
         with contextlib.suppress(OSError), signals_blocked(_ALL_SIGNALS):
-            program = [sys.executable, "-I", "-S", reaper.__file__]
-            self._reaper = subprocess.Popen(
-                [*program, str(self._pid), f"{self._token}.", tempfile.gettempdir()],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-            )
+            self._reaper = start_reaper(f"{self._token}.")
+
+
+def start_reaper(
+    mark: str, env: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start the program that ends what this process leaves behind.
+
+    Parameters
+    ----------
+    mark : str
+        What the processes to be killed have in their environment.
+    env : mapping, optional
+        The environment of the program, by default the caller's.
+    """
+    program = [sys.executable, "-I", "-S", reaper.__file__]
+    return subprocess.Popen(
+        [*program, str(os.getpid()), mark, tempfile.gettempdir()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=env,
+        start_new_session=True,
+        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+    )
 
 
 @contextlib.contextmanager

@@ -232,6 +232,16 @@ def test_errors_are_raised_as_what_they_were(shared):
 # ------------------------------------------------------------------ ends
 
 
+def test_copies_are_found_whichever_files_are_open(tmp_path):
+    # The list of a process's files has a file of its own, which is gone at the end.
+    lower = os.open(os.devnull, os.O_RDONLY)
+    copy = tmp_path / "sklearn-mvrsm-copy"
+    with copy.open("w"):
+        os.close(lower)
+        found = copies_of_data(str(tmp_path), [os.getpid()])
+    assert found == {str(copy), f"{copy} of {os.getpid()}"}
+
+
 def noted(folder, n=1):
     """Wait until ``n`` fits have noted their processes; return the numbers of all."""
     end = time.monotonic() + PATIENCE
