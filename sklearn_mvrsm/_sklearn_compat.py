@@ -124,9 +124,9 @@ def check_refit(search: Any, metrics: Collection[str]) -> None:
     search._check_refit_for_multimetric(metrics)
 
 
-def select_best_index(search: Any, metric: str, results: Mapping[str, Any]) -> Any:
+def select_best_index(refit: object, metric: str, results: Mapping[str, Any]) -> int:
     """Return the row of the winner, by ``refit`` and by the ranks of a metric."""
-    return search._select_best_index(search.refit, metric, results)
+    return cast(int, BaseSearchCV._select_best_index(refit, metric, results))
 
 
 def requested_metadata(estimator: Any) -> dict[str, dict[str, Any]]:
@@ -201,15 +201,13 @@ def lean_context(context: Any) -> Any:
     return lean
 
 
-def lean_caller(search: Any, without: Collection[str]) -> Any:
+def lean_caller(search: Any) -> Any:
     """Copy a search without what only its own process can use.
 
     Parameters
     ----------
     search : BaseSearchCV
         Its fit has begun.
-    without : collection of str
-        More attributes to leave behind.
 
     Returns
     -------
@@ -217,7 +215,7 @@ def lean_caller(search: Any, without: Collection[str]) -> Any:
         To be pickled; a generator as ``cv`` is left behind.
     """
     lean = copy.copy(search)
-    for name in ("_callback_fit_ctx", "_skl_callbacks_to_teardown", *without):
+    for name in ("_callback_fit_ctx", "_skl_callbacks_to_teardown"):
         vars(lean).pop(name, None)
     if isinstance(lean.cv, Iterator):
         lean.cv = None

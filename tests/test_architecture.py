@@ -26,15 +26,23 @@ PATHS = {
 
 # Package (or module) -> the others that it may import. Each is below it in this table.
 BELOW = {
+    "_warnings": set(),
     "_domain": set(),
     "_history": {"_domain"},
     "_sklearn_compat": set(),
     "_joblib_compat": set(),
     "_description": set(),
-    "_space": {"_domain", "_description"},
+    "_space": {"_warnings", "_domain", "_description"},
     "_paper": {"_domain", "_history"},
     "_surrogate": {"_domain", "_paper"},
-    "_optimizer": {"_domain", "_history", "_space", "_paper", "_surrogate"},
+    "_optimizer": {
+        "_warnings",
+        "_domain",
+        "_history",
+        "_space",
+        "_paper",
+        "_surrogate",
+    },
     "_execution": {"_joblib_compat"},
     "_cluster": {"_joblib_compat", "_execution"},
     "_evaluation": {
@@ -45,6 +53,7 @@ BELOW = {
         "_cluster",
     },
     "_checkpoint": {
+        "_warnings",
         "_sklearn_compat",
         "_description",
         "_space",
@@ -52,6 +61,7 @@ BELOW = {
         "_evaluation",
     },
     "_search": {
+        "_warnings",
         "_domain",
         "_sklearn_compat",
         "_joblib_compat",
@@ -87,6 +97,7 @@ REQUIRED = {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"}
 
 # Package or module -> the dependencies that it may import; all may use the stdlib.
 DEPENDENCIES = {
+    "_warnings": set(),
     "_domain": {"numpy", "scipy"},
     "_history": {"numpy"},
     "_sklearn_compat": {"sklearn", "numpy"},

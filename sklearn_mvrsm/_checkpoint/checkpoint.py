@@ -10,18 +10,19 @@ as far as that goes, with a warning, and goes on from there.
 """
 
 import contextlib
+import os
 import platform
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from sklearn_mvrsm._checkpoint.fingerprint import fingerprint
+from sklearn_mvrsm._checkpoint.fingerprint import Decisive, fingerprint
 from sklearn_mvrsm._checkpoint.journal import Journal, Record, differences
 from sklearn_mvrsm._evaluation import FitJob, FoldScore, from_record, to_record
 from sklearn_mvrsm._optimizer import Plan
 from sklearn_mvrsm._space import SearchSpace
+from sklearn_mvrsm._warnings import warn
 
 __all__ = ["Checkpoint", "open_checkpoint"]
 
@@ -33,20 +34,33 @@ _MOST_SHOWN = 10  # differences named in a refusal
 
 @contextlib.contextmanager
 def open_checkpoint(
-    arguments: Any, space: SearchSpace, job: FitJob, plan: Plan
+    path: str | os.PathLike[str] | None,
+    decisive: Decisive,
+    space: SearchSpace,
+    job: FitJob,
+    plan: Plan,
+    *,
+    n_iter: int,
+    is_seeded: bool,
 ) -> "Iterator[Checkpoint | None]":
     """Open the checkpoint of a search; None if it has none.
 
     Parameters
     ----------
-    arguments : object
-        Those of the search, checked; numbers are Python's.
+    path : str, path-like or None
+        The file.
+    decisive : Decisive
+        Arguments of the search.
     space : SearchSpace
         What is searched.
     job : FitJob
         What is to be fitted; nothing of it has been.
     plan : Plan
         Of this search, if it turns out to be the first on this checkpoint.
+    n_iter : int
+        Number of candidates of this search.
+    is_seeded : bool
+        Whether the seed of the plan was chosen, so that it must be that of the file.
 
     Yields
     ------
@@ -62,36 +76,34 @@ def open_checkpoint(
         If it is of another search, naming what differs, or of something else; if one
         of its lines is damaged, naming the line.
     """
-    if arguments.checkpoint is None:
+    if path is None:
         yield None
         return
     unread: dict[str, set[str]] = {}
     header = {
-        "search": fingerprint(arguments, space, job, unread),
+        "search": fingerprint(decisive, space, job, unread),
         "plan": asdict(plan),
         "versions": _versions(),
     }
-    with Journal(arguments.checkpoint, KIND, header) as journal:
+    with Journal(path, KIND, header) as journal:
         if journal.is_torn:
-            warnings.warn(
+            warn(
                 f"The last line of the checkpoint {journal.path!r} breaks off or is "
-                "damaged, as after a crash in the middle of a write; it is dropped.",
-                UserWarning,
-                stacklevel=5,
+                "damaged, as after a crash in the middle of a write; it is dropped."
             )
         if not journal.is_new:
-            _match(arguments, journal, header)
+            _match(journal, header, is_seeded=is_seeded)
         _warn_of_unread(journal, unread)
         keep_errors = not job.raise_errors
         checkpoint = Checkpoint(journal, space, keep_errors=keep_errors)
         if not journal.is_new:
             # This also tells before the first fit whether there is room on the disk.
-            journal.append({"resumed": {"n_iter": arguments.n_iter, **_versions()}})
+            journal.append({"resumed": {"n_iter": n_iter, **_versions()}})
         yield checkpoint
 
 
 class Checkpoint:
-    """Remembers finished folds: those of the journal, and new ones into it.
+    """Knows finished folds: reads those of the journal, and appends new ones.
 
     Parameters
     ----------
@@ -134,7 +146,7 @@ class Checkpoint:
                 raise journal.damaged(index, str(error)) from error
 
     def _learn(self, entry: Record) -> None:
-        """Take note of a fold that was finished before, or say what is wrong."""
+        """Record a fold that was finished before; raise ValueError if it is wrong."""
         n_splits = self._journal.header["search"]["folds"]["number"]
         record = dict(entry)
         codes = record.pop("params", None)
@@ -157,7 +169,7 @@ class Checkpoint:
     def recall(
         self, candidate: int, params: Mapping[str, Any]
     ) -> Mapping[int, FoldScore]:
-        """Give the folds of a candidate that need not be fitted, by number.
+        """Return the folds of a candidate that need not be fitted, by number.
 
         Parameters
         ----------
@@ -189,11 +201,11 @@ class Checkpoint:
         self._journal.append({**to_record(fold), "params": params})
 
     def params(self, candidate: int) -> dict[str, Any]:
-        """Give the params of a candidate that the journal knows."""
+        """Return the params of a candidate that the journal knows."""
         return self._space.from_codes(self.codes[candidate])
 
     def has_other(self, candidate: int, params: Mapping[str, Any]) -> bool:
-        """Tell whether the journal has other params for a candidate than these."""
+        """Return whether the journal has other params for a candidate than these."""
         known = self.codes.get(candidate)
         return known is not None and known != self._space.to_codes(params)
 
@@ -211,11 +223,11 @@ def _named(fold: FoldScore) -> str:
     return f"candidate {fold.candidate}, fold {fold.fold}"
 
 
-def _match(arguments: Any, journal: Journal, header: Record) -> None:
+def _match(journal: Journal, header: Record, *, is_seeded: bool) -> None:
     """Refuse a journal of another search."""
     found = list(differences(journal.header.get("search"), header["search"]))
     seeds = [_plan_of(journal).random_state, header["plan"]["random_state"]]
-    if arguments.random_state is not None and seeds[0] != seeds[1]:
+    if is_seeded and seeds[0] != seeds[1]:
         found.append(f"random_state: it gives the seed {seeds[1]}, not {seeds[0]}")
     if not found:
         return
@@ -242,19 +254,17 @@ def _warn_of_unread(journal: Journal, unread: Mapping[str, set[str]]) -> None:
         f"{name} ({', '.join(sorted(unread[name]))})" for name in unread if unread[name]
     ]
     if named:
-        warnings.warn(
+        warn(
             f"The checkpoint {journal.path!r} cannot tell whether these are as they "
             "were when it was begun, as the state of their objects cannot be read:\n- "
             + "\n- ".join(named)
             + "\nIf one of them has changed, use another checkpoint. Objects that can "
-            "be pickled can be told.",
-            UserWarning,
-            stacklevel=6,
+            "be pickled can be told."
         )
 
 
 def _versions() -> Record:
-    """Tell what is at work, for who reads the file; it is not compared."""
+    """Return the installed versions, for readers of the file; they are not compared."""
     versions = {"python": platform.python_version()}
     for name in ("sklearn-mvrsm", "scikit-learn", "numpy", "scipy"):
         with contextlib.suppress(PackageNotFoundError):

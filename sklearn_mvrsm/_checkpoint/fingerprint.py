@@ -6,9 +6,11 @@ Each part has a name, by which a difference from another search can be told.
 import json
 from collections import defaultdict
 from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from sklearn_mvrsm._description import describe_value, digest
 from sklearn_mvrsm._evaluation import FitJob
@@ -17,6 +19,7 @@ from sklearn_mvrsm._sklearn_compat import is_passthrough, named_scorers, num_sam
 from sklearn_mvrsm._space import UNSET, SearchSpace
 
 __all__ = [
+    "Decisive",
     "describe",
     "describe_estimator",
     "describe_scorer",
@@ -29,31 +32,35 @@ __all__ = [
 Record = dict[str, Any]
 Unread = MutableMapping[str, set[str]]
 
-# Arguments that decide what is proposed or what becomes of a fit, besides
-# initial_points. Free to change are n_iter, n_jobs, a random_state that becomes None,
-# error_score (failures are kept as such), and all that only shows, ends or follows the
-# search.
-_DECISIVE = (
-    "method",
-    "n_pending",
-    "n_initial_points",
-    "include_default",
-    "return_train_score",
-    "fit_timeout",
-    "fit_memory_limit",
-    "racing",
-)
+
+@dataclass(frozen=True)
+class Decisive:
+    """Arguments that decide what is proposed, or what becomes of a fit.
+
+    Attributes
+    ----------
+    options : mapping of str to object
+        Numbers, texts and None.
+    refit : bool, str or callable
+        It may name the metric that the search follows.
+    initial_points : sequence of mapping
+        Configurations to be evaluated first.
+    """
+
+    options: Mapping[str, object]
+    refit: object
+    initial_points: Sequence[Mapping[str, Any]]
 
 
 def fingerprint(
-    arguments: Any, space: SearchSpace, job: FitJob, unread: Unread
+    decisive: Decisive, space: SearchSpace, job: FitJob, unread: Unread
 ) -> Record:
     """Describe all that decides about the results of a search.
 
     Parameters
     ----------
-    arguments : object
-        Those of the search, checked; numbers are Python's.
+    decisive : Decisive
+        Arguments of the search.
     space : SearchSpace
         What is searched.
     job : FitJob
@@ -89,12 +96,12 @@ def fingerprint(
         },
         "scoring": {
             "metrics": describe_scorer(job.scorer, unread),
-            "guided by": _guide(arguments.refit, job.scorer),
+            "guided by": _refit_metric(decisive.refit, job.scorer),
         },
         "estimator": describe_estimator(job.estimator, unread),
         "arguments": {
-            **{name: describe(getattr(arguments, name)) for name in _DECISIVE},
-            "initial_points": _codes(space, arguments.initial_points or ()),
+            **{name: describe(value) for name, value in decisive.options.items()},
+            "initial_points": _codes(space, decisive.initial_points),
         },
     }
 
@@ -108,7 +115,9 @@ def describe(value: object, unread: set[str] | None = None, **options: bool) -> 
     return description
 
 
-def describe_estimator(estimator: Any, unread: Unread | None = None) -> Record:
+def describe_estimator(
+    estimator: BaseEstimator, unread: Unread | None = None
+) -> Record:
     """Describe an estimator by its type and each of its parameters, nested ones too."""
     found: Unread = {} if unread is None else unread
     own = describe_value(estimator, found.setdefault("estimator", set()), deep=False)
@@ -118,7 +127,7 @@ def describe_estimator(estimator: Any, unread: Unread | None = None) -> Record:
     return {**own, "parameters": described}
 
 
-def describe_scorer(scorer: Any, unread: Unread | None = None) -> Record:
+def describe_scorer(scorer: object, unread: Unread | None = None) -> Record:
     """Describe each metric by its name; "score" is the name of a single one."""
     named = named_scorers(scorer) or {"score": scorer}
     plain = {
@@ -130,7 +139,7 @@ def describe_scorer(scorer: Any, unread: Unread | None = None) -> Record:
 
 
 def _describe_each(
-    name: str, values: Mapping[str, Any], unread: Unread, **options: bool
+    name: str, values: Mapping[str, object], unread: Unread, **options: bool
 ) -> Record:
     return {
         each: describe(value, unread.setdefault(f"{name}, {each}", set()), **options)
@@ -138,8 +147,8 @@ def _describe_each(
     }
 
 
-def _guide(refit: Any, scorer: Any) -> str:
-    """Return the metric that guides a search, as far as it is known."""
+def _refit_metric(refit: object, scorer: object) -> str:
+    """Return the metric that a search follows, as far as it is known."""
     named = named_scorers(scorer) or {"the first": scorer}
     return refit if isinstance(refit, str) else next(iter(named))
 
@@ -182,7 +191,7 @@ def digest_folds(splits: Sequence[tuple[Any, Any]], n_samples: int) -> str:
     return digest_content([[everyone[part] for part in split] for split in splits])
 
 
-def digest_content(data: Any) -> str:
+def digest_content(data: object) -> str:
     """Return a digest of data: equal for equal content, wherever it lies in memory.
 
     The index of pandas is not content.

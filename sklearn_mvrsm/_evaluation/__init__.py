@@ -2,7 +2,7 @@
 
 from sklearn_mvrsm._evaluation.evaluator import Evaluator
 from sklearn_mvrsm._evaluation.fold_fit import FitJob
-from sklearn_mvrsm._evaluation.folds import FrozenFolds, draw
+from sklearn_mvrsm._evaluation.folds import FrozenFolds, Split, draw
 from sklearn_mvrsm._evaluation.scores import (
     ENDING_STATUSES,
     Candidate,
@@ -20,6 +20,7 @@ __all__ = [
     "FoldScore",
     "FrozenFolds",
     "ScoredFold",
+    "Split",
     "draw",
     "from_record",
     "to_record",

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn_mvrsm._domain import IntArray
 from sklearn_mvrsm._sklearn_compat import num_samples
 
-__all__ = ["FrozenFolds", "draw"]
+__all__ = ["FrozenFolds", "Split", "draw"]
 
 
 Split = tuple[IntArray, IntArray]

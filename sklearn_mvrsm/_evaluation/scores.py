@@ -239,6 +239,12 @@ class Candidate:
             return ending[0]
         return "error" if "error" in statuses else "ok"
 
+    @property
+    def is_pruned(self) -> bool:
+        """Whether folds were skipped although none before them ended the candidate."""
+        skipped = any(fold.status == "skipped" for fold in self.folds)
+        return skipped and self.status not in ENDING_STATUSES
+
     def mean_test_score(self, metric: str) -> float:
         """Mean over the folds; nan unless every fold has a score of ``metric``."""
         scores = [(fold.test_scores or {}).get(metric, np.nan) for fold in self.folds]

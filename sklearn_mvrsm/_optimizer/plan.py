@@ -1,45 +1,30 @@
 """The plan of a search: what its optimiser is made from, seed and first candidates."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sklearn_mvrsm._optimizer.optimizer import MVRSMOptimizer
 from sklearn_mvrsm._space import SearchSpace
+from sklearn_mvrsm._warnings import warn
 
 __all__ = ["Plan", "enqueue_first", "make_optimizer"]
 
 
 def enqueue_first(
-    optimizer: MVRSMOptimizer,
-    points: Sequence[Mapping[str, Any]],
-    n_iter: int,
-    *,
-    stacklevel: int = 3,
+    optimizer: MVRSMOptimizer, points: Sequence[Mapping[str, Any]], n_iter: int
 ) -> None:
-    """Have configurations proposed first; say which is wrong, or that they are many.
-
-    Parameters
-    ----------
-    optimizer : MVRSMOptimizer
-    points : sequence of mapping
-    n_iter : int
-        How many can be evaluated.
-    stacklevel : int
-        Of the warning, counted from here.
+    """Have configurations proposed first; warn where they are more than ``n_iter``.
 
     Raises
     ------
     TypeError, ValueError
-        For a configuration that is not in the space; the message tells which.
+        For a configuration that is not in the space; the message names it.
     """
     if len(points) > n_iter:
-        warnings.warn(
+        warn(
             f"'initial_points' has {len(points)} configurations, but n_iter={n_iter}: "
-            "the last are left out.",
-            UserWarning,
-            stacklevel=stacklevel,
+            "the last are left out."
         )
     for k, params in enumerate(points):
         try:
@@ -68,24 +53,27 @@ class Plan:
 
 
 def make_optimizer(
-    arguments: Any,
     space: SearchSpace,
     plan: Plan,
-    initial_points: Sequence[Mapping[str, Any]] | None = None,
+    method: str,
+    n_iter: int,
+    points: Sequence[Mapping[str, Any]] = (),
     default: Mapping[str, Any] | None = None,
 ) -> MVRSMOptimizer:
     """Make the optimiser of a search, with the initial points and the default queued.
 
     Parameters
     ----------
-    arguments : object
-        Those of the search: ``method``, ``n_iter``, ``initial_points``.
     space : SearchSpace
         What may be proposed.
     plan : Plan
         Of this search, or of the one that it goes on with.
-    initial_points : sequence of mapping, optional
-        Instead of those of the arguments.
+    method : {"mvrsm", "paper"}
+        As `MVRSMOptimizer` takes it.
+    n_iter : int
+        Number of candidates of this search.
+    points : sequence of mapping
+        The initial points.
     default : mapping, optional
         It follows them, unless it is one of them.
 
@@ -97,20 +85,19 @@ def make_optimizer(
     Raises
     ------
     TypeError, ValueError
-        For an initial point that is not in the space; the message tells which.
+        For an initial point that is not in the space; the message names it.
     """
     optimizer = MVRSMOptimizer(
         space,
-        method=arguments.method,
+        method=method,
         n_initial_points=plan.n_initial_points,
         random_state=plan.random_state,
         n_iter=plan.n_iter,
         include_default=False,
     )
-    points = arguments.initial_points if initial_points is None else initial_points
-    enqueue_first(optimizer, points or (), arguments.n_iter, stacklevel=5)
+    enqueue_first(optimizer, points, n_iter)
     if default is not None:
-        queued = {space.encode(each).tobytes() for each in points or ()}
+        queued = {space.encode(each).tobytes() for each in points}
         if space.encode(default).tobytes() not in queued:
             optimizer.enqueue(default)
     return optimizer

@@ -1,16 +1,20 @@
 """The tasks of a search, as the callbacks of scikit-learn 1.9 see them.
 
 The root task is the fit. Below it are one task "search", with one task for each fold of
-each candidate, and the task of the refit. Before scikit-learn 1.9 there are no
-callbacks, and everything here does nothing.
+each candidate, and the task of the refit. Where neither the search nor its estimator
+has callbacks, and before scikit-learn 1.9, there are no tasks.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self
 
+from sklearn.base import BaseEstimator
+
 from sklearn_mvrsm._evaluation import FoldScore
+from sklearn_mvrsm._search.observers import Observer
 from sklearn_mvrsm._sklearn_compat import (
+    BaseSearchCV,
     has_callbacks,
     lean_caller,
     lean_context,
@@ -19,11 +23,11 @@ from sklearn_mvrsm._sklearn_compat import (
 
 
 class FoldTask:
-    """The callback context of one fold, which remembers what the callbacks said.
+    """The callback context of one fold, with what the callbacks returned.
 
-    It goes to where the fold is run and stands there for its context. Its ``with``
-    block sees to it that the callbacks hear of begin and end once each, even if the
-    fold fails before its fit begins.
+    It is sent to where the fold is run, and replaces its context there. Its ``with``
+    block calls the hooks of begin and end once each, even if the fold fails before its
+    fit begins.
 
     Attributes
     ----------
@@ -35,7 +39,7 @@ class FoldTask:
         What a callback raised.
     """
 
-    def __init__(self, context: Any, caller: Any) -> None:
+    def __init__(self, context: Any, caller: BaseSearchCV | None) -> None:
         self.context = context
         self.caller = caller
         self.stop: bool | None = None
@@ -51,26 +55,30 @@ class FoldTask:
         if self.stop is None:
             self.call_on_fit_task_end(estimator=self.caller)
 
-    def propagate_callback_context(self, estimator: Any) -> Any:
-        """Hand callbacks that go deeper to the estimator of the fold."""
-        return self.context.propagate_callback_context(estimator)
+    def propagate_callback_context(
+        self, estimator: BaseEstimator
+    ) -> AbstractContextManager[object]:
+        """Pass callbacks that go deeper to the estimator of the fold."""
+        block: AbstractContextManager[object]
+        block = self.context.propagate_callback_context(estimator)
+        return block
 
-    def call_on_fit_task_begin(self, **kwargs: Any) -> Self:
-        """Tell the callbacks that the fold begins."""
+    def call_on_fit_task_begin(self, **kwargs: object) -> Self:
+        """Call the hooks of the begin of the fold."""
         self._has_begun = True
         with self._failures_noted():
             self.context.call_on_fit_task_begin(**kwargs)
         return self
 
-    def call_on_fit_task_end(self, **kwargs: Any) -> bool:
-        """Tell the callbacks that the fold ends; return whether one asks to stop."""
+    def call_on_fit_task_end(self, **kwargs: object) -> bool:
+        """Call the hooks of the end; return whether a callback asks to stop."""
         self.stop = False
         with self._failures_noted():
             self.stop = bool(self.context.call_on_fit_task_end(**kwargs))
         return self.stop
 
     def close(self, *, begun: bool) -> None:
-        """Tell the callbacks what a fold that was killed or skipped could not."""
+        """Call the hooks that a fold which was killed or skipped could not."""
         self._has_begun = begun
         with self:
             pass
@@ -86,14 +94,14 @@ class FoldTask:
             raise
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave behind the other tasks, and what cannot travel or need not."""
+        """Pickle neither the other tasks, nor what cannot be pickled or need not be."""
         state = {**vars(self), "context": lean_context(self.context)}
         if self.caller is not None:
-            state["caller"] = lean_caller(self.caller, without=("optimizer_",))
+            state["caller"] = lean_caller(self.caller)
         return state
 
 
-class TaskTree:
+class TaskTree(Observer):
     """The tasks of one fit of a search.
 
     Parameters
@@ -106,12 +114,16 @@ class TaskTree:
         Its weights.
     """
 
-    def __init__(self, search: Any, X: Any, y: Any, sample_weight: Any) -> None:
+    def __init__(
+        self, search: BaseSearchCV, X: object, y: object, sample_weight: object
+    ) -> None:
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         self._search = search
         self._hook_kwargs = {"estimator": search, "X": X, "y": y, "metadata": metadata}
-        has_refit = bool(search.refit)
-        self._root = root_callback_context(search, max_subtasks=1 + has_refit)
+        self._root: Any = None
+        if any(map(has_callbacks, [search, *search.get_params().values()])):
+            n_subtasks = 1 + bool(search.refit)
+            self._root = root_callback_context(search, max_subtasks=n_subtasks)
         self._search_context: Any = None
         self._n_splits = 0
         self._open: dict[int, dict[int, FoldTask]] = {}
@@ -135,22 +147,14 @@ class TaskTree:
             )
             self._search_context.call_on_fit_task_begin(estimator=self._search)
 
-    def started(self, candidate: int, params: Mapping[str, Any]) -> None:
-        """Open the tasks of the folds of a candidate.
-
-        Parameters
-        ----------
-        candidate : int
-            Its number.
-        params : mapping
-            Its parameters.
-        """
+    def started(self, number: int, params: Mapping[str, object]) -> None:
+        """Open the tasks of the folds of a candidate."""
         if self._search_context is None:
             return
-        first = candidate * self._n_splits
+        first = number * self._n_splits
         # Without callbacks of its own the search need not travel to the workers.
         caller = self._search if has_callbacks(self._search) else None
-        self._open[candidate] = {
+        self._open[number] = {
             fold: FoldTask(
                 self._search_context.subcontext(
                     task_name="candidate-split-evaluation", task_id=first + fold
@@ -166,16 +170,8 @@ class TaskTree:
             return None
         return list(self._open[candidate].values())
 
-    def scored(self, fold: FoldScore, params: Mapping[str, Any]) -> None:
-        """Close the task of a fold that did not run here, or not to its end.
-
-        Parameters
-        ----------
-        fold : FoldScore
-            What became of it.
-        params : mapping
-            Of its candidate.
-        """
+    def scored(self, fold: FoldScore, params: Mapping[str, object]) -> None:
+        """Close the task of a fold that did not run here, or not to its end."""
         if self._search_context is None:
             return
         task = self._open[fold.candidate].pop(fold.fold)
@@ -189,7 +185,7 @@ class TaskTree:
             self._search_context.call_on_fit_task_end(estimator=self._search)
 
     @contextmanager
-    def refit(self, estimator: Any) -> Iterator[None]:
+    def refit(self, estimator: BaseEstimator) -> Iterator[None]:
         """Run the refit of ``estimator`` as a task.
 
         Parameters

@@ -1,20 +1,20 @@
 """Mistakes found before anything is fitted."""
 
-import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from joblib.parallel import get_active_backend
 from sklearn import get_config
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.utils.metadata_routing import process_routing
 
 from sklearn_mvrsm._execution import memory_limit_problem
 from sklearn_mvrsm._joblib_compat import is_local_backend
-from sklearn_mvrsm._sklearn_compat import MultimetricScorer
+from sklearn_mvrsm._search.settings import Settings
+from sklearn_mvrsm._sklearn_compat import BaseSearchCV, MultimetricScorer
 from sklearn_mvrsm._space import Countable, SearchSpace
+from sklearn_mvrsm._warnings import warn
 
 Point = npt.NDArray[np.float64]
 
@@ -22,7 +22,7 @@ _N_SAMPLES = 10
 _ROUTING = "enable_metadata_routing"
 
 
-def check_names(estimator: Any, space: SearchSpace) -> None:
+def check_names(estimator: BaseEstimator, space: SearchSpace) -> None:
     """Refuse a parameter that the estimator does not have.
 
     ``get_params`` cannot tell: ``clf__C`` is valid where ``clf`` itself is searched. So
@@ -50,7 +50,7 @@ def check_names(estimator: Any, space: SearchSpace) -> None:
             ) from error
 
 
-def check_target(search: Any, y: Any) -> None:
+def check_target(search: BaseSearchCV, y: object) -> None:
     """Refuse to fit a classifier or regressor without a target.
 
     Parameters
@@ -72,21 +72,22 @@ def check_target(search: Any, y: Any) -> None:
         )
 
 
-def check_memory_limit(arguments: Any) -> None:
+def check_memory_limit(limit: int | None, n_jobs: int | None) -> None:
     """Refuse a memory limit where fits run on this machine and nothing enforces it.
 
     Parameters
     ----------
-    arguments : object
-        Those of the search, ``fit_memory_limit`` and ``n_jobs`` among them.
+    limit : int or None
+        Bytes for one fit.
+    n_jobs : int or None
+        As the search has it.
 
     Raises
     ------
     ValueError
         If there is a limit, and the platform has none.
     """
-    limit = arguments.fit_memory_limit
-    if limit is None or (arguments.n_jobs != 1 and not is_local_backend(_backend())):
+    if limit is None or (n_jobs != 1 and not is_local_backend(get_active_backend()[0])):
         return
     if problem := memory_limit_problem():
         raise ValueError(
@@ -94,7 +95,7 @@ def check_memory_limit(arguments: Any) -> None:
         )
 
 
-def check_scorer_routing(scorer: Any, params: Mapping[str, Any]) -> None:
+def check_scorer_routing(scorer: object, params: Mapping[str, object]) -> None:
     """Refuse metadata that one of several scorers has not said whether to take.
 
     Scorers of several metrics find that out where they score, which is too late.
@@ -115,32 +116,25 @@ def check_scorer_routing(scorer: Any, params: Mapping[str, Any]) -> None:
         process_routing(scorer, "score", **params)
 
 
-def _backend() -> Any:
-    backend, _ = get_active_backend()
-    return backend
-
-
-def warn_of_idle_slots(arguments: Any, n_splits: int, n_slots: int) -> None:
+def warn_of_idle_slots(settings: Settings, n_splits: int, n_slots: int) -> None:
     """Warn where more fits could run at a time than there ever are.
 
     Parameters
     ----------
-    arguments : object
-        Those of the search, ``n_jobs`` and ``n_pending`` among them.
+    settings : Settings
+        Those of the search.
     n_splits : int
         Number of folds.
     n_slots : int
         Fits that could run at a time.
     """
-    n_busy = arguments.n_pending * n_splits
+    n_busy = settings.n_pending * n_splits
     if n_slots > n_busy:
-        warnings.warn(
-            f"n_jobs={arguments.n_jobs} allows {n_slots} fits at a time, but "
-            f"n_pending={arguments.n_pending} candidates of {n_splits} folds need "
+        warn(
+            f"n_jobs={settings.n_jobs} allows {n_slots} fits at a time, but "
+            f"n_pending={settings.n_pending} candidates of {n_splits} folds need "
             f"only {n_busy}: the others stay idle. A larger 'n_pending' uses them, "
-            "at the price of proposals made from fewer results.",
-            UserWarning,
-            stacklevel=5,
+            "at the price of proposals made from fewer results."
         )
 
 
@@ -172,7 +166,9 @@ def _activated(space: SearchSpace, point: Point, coordinate: int) -> Point:
     return point
 
 
-def _refusal(estimator: Any, params: Mapping[str, Any]) -> Exception | None:
+def _refusal(
+    estimator: BaseEstimator, params: Mapping[str, object]
+) -> Exception | None:
     try:
         clone(estimator).set_params(**clone(dict(params), safe=False))
     except Exception as error:
@@ -180,8 +176,8 @@ def _refusal(estimator: Any, params: Mapping[str, Any]) -> Exception | None:
     return None
 
 
-def _culprit(estimator: Any, params: Mapping[str, Any]) -> str:
-    """Name of the parameter without which the others can be set, else the first bad."""
+def _culprit(estimator: BaseEstimator, params: Mapping[str, object]) -> str:
+    """Return the parameter without which the others can be set, else the first bad."""
     for name in sorted(params, key=lambda name: -name.count("__")):
         rest = {other: value for other, value in params.items() if other != name}
         if _refusal(estimator, rest) is None:

@@ -1,19 +1,25 @@
 """What failed in a search, in words: warnings at its end."""
 
 import re
-import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
 from sklearn_mvrsm._evaluation import ENDING_STATUSES, Candidate
 from sklearn_mvrsm._execution import shortened
-from sklearn_mvrsm._search.results import any_score, count_non_finite, score_of_failures
+from sklearn_mvrsm._search.results import any_score, count_non_finite
+from sklearn_mvrsm._warnings import warn
 
-__all__ = ["describe_failures", "message_of", "report"]
+__all__ = [
+    "describe_failures",
+    "message_of",
+    "no_candidate_in_time",
+    "warn_of_failures",
+]
 
 
 _MAX_KINDS_SHOWN = 5
@@ -156,54 +162,51 @@ def _details(candidates: Sequence[Candidate]) -> str:
     return "Below are more details about the failures:\n" + "\n".join(shown)
 
 
-def report(search: Any, candidates: Sequence[Candidate]) -> None:
+def warn_of_failures(
+    candidates: Sequence[Candidate], results: Mapping[str, Any], error_score: float
+) -> None:
     """Warn once of all failures, and once a set of scores that are not finite.
 
     Parameters
     ----------
-    search : MVRSMSearchCV
-        Its results have been kept.
     candidates : sequence of Candidate
-        Those that were finished.
+        Those that were finished, at least one.
+    results : mapping
+        Their ``cv_results_``.
+    error_score : float
+        Stands for the scores of failures.
 
     Raises
     ------
-    TimeoutError
-        If there are none.
     ValueError
         If not a single fit gave a score.
     """
-    if not candidates:
-        raise TimeoutError(_what_time_bought(search))
-    failures = describe_failures(candidates, score_of_failures(search))
+    failures = describe_failures(candidates, error_score)
     if not any_score(candidates):
         raise ValueError(failures)
     if failures:
-        warnings.warn(failures, FitFailedWarning, stacklevel=5)
-    for part, counts in count_non_finite(search.cv_results_).items():
+        warn(failures, FitFailedWarning)
+    for part, counts in count_non_finite(results).items():
         counted = ", ".join(
             f"{count} of {len(candidates)} means of {metric!r}"
             for metric, count in counts.items()
         )
-        warnings.warn(
-            f"One or more of the {part} scores are non-finite: {counted}.",
-            UserWarning,
-            stacklevel=5,
-        )
+        warn(f"One or more of the {part} scores are non-finite: {counted}.")
 
 
-def _what_time_bought(search: Any) -> str:
-    """Say how far a search came that finished no candidate, and what helps."""
-    log = search.fit_log_
+def no_candidate_in_time(
+    timeout: float | None, n_splits: int, log: Mapping[str, np.ndarray]
+) -> TimeoutError:
+    """Return the error of a search that finished no candidate: how far it came."""
     ran = log["slot"] >= 0
     ended = ran & (log["status"] != "killed")
     text = (
-        f"No candidate was finished within timeout={search.timeout} seconds, which "
-        f"count from the start of the first fit; a candidate is {search.n_splits_} "
+        f"No candidate was finished within timeout={timeout} seconds, which "
+        f"count from the start of the first fit; a candidate is {n_splits} "
         "fits. "
     )
     if not ran.any():
-        return text + "No fit had started, as no worker became ready."
+        return TimeoutError(text + "No fit had started, as no worker became ready.")
     start = float(log["start"][ran].min())
     text += f"The workers took {start:.1f} s to start, which is not part of it. "
     if ended.any():
@@ -211,4 +214,5 @@ def _what_time_bought(search: Any) -> str:
         text += f"{ended.sum()} fits ended, the first of them took {took:.1f} s. "
     else:
         text += "No fit ended. "
-    return text + "Raise 'timeout' or 'n_jobs', or have fewer folds ('cv')."
+    text += "Raise 'timeout' or 'n_jobs', or have fewer folds ('cv')."
+    return TimeoutError(text)

@@ -7,14 +7,15 @@ Rule of order: just before candidate k is asked for (from 0 on), exactly the can
 
 import math
 import time
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from sklearn_mvrsm._evaluation import Candidate, Evaluator, FoldScore
 from sklearn_mvrsm._optimizer import SpaceExhaustedError
-from sklearn_mvrsm._search.objective import Judge
+from sklearn_mvrsm._search.objective import Objective
+from sklearn_mvrsm._search.observers import Observer
+from sklearn_mvrsm._warnings import warn
 
 _MAX_WAIT = 1.0
 """Seconds between checks while nothing happens."""
@@ -27,23 +28,23 @@ LONGEST_START = 300.0
 
 
 class Proposer(Protocol):
-    """Someone who proposes candidates, as `MVRSMOptimizer` does."""
+    """Proposes candidates, as `MVRSMOptimizer` does."""
 
     def ask(self) -> dict[str, Any]:
         """Propose a candidate."""
 
     def tell(self, params: Mapping[str, Any], value: float) -> None:
-        """Learn the value of one."""
+        """Receive the value of one."""
 
 
-class Observer(Protocol):
-    """Someone who looks on."""
+@dataclass
+class _Row:
+    """A candidate on its way."""
 
-    def started(self, candidate: int, params: dict[str, Any]) -> None:
-        """Look at a candidate whose folds begin to wait for a slot."""
-
-    def scored(self, fold: FoldScore, params: dict[str, Any]) -> None:
-        """Look at a fold whose record has been decided."""
+    params: Mapping[str, Any]
+    folds: list[FoldScore] = field(default_factory=list)
+    pruned: bool = False
+    candidate: Candidate | None = None  # once all folds are decided
 
 
 class SearchLoop:
@@ -59,12 +60,12 @@ class SearchLoop:
         Number of folds of each.
     n_pending : int
         How many candidates may be in flight.
-    judge : Judge
-        Gives the value of a candidate, and says which are given up.
+    objective : Objective
+        Values candidates, and decides which are pruned.
     fold_tasks : callable
-        Gives the callback contexts of the folds of a candidate, or None.
+        Returns the callback contexts of the folds of a candidate, or None.
     observers : sequence of Observer
-        Called in this order; the judge comes before them.
+        Called in this order; the objective comes before them.
     timeout : float or None
         How many seconds after the start of the first fit to end, with what has
         finished by then.
@@ -77,7 +78,7 @@ class SearchLoop:
         n_iter: int,
         n_splits: int,
         n_pending: int,
-        judge: Judge,
+        objective: Objective,
         fold_tasks: Callable[[int], Sequence[Any] | None],
         observers: Sequence[Observer] = (),
         timeout: float | None = None,
@@ -86,26 +87,25 @@ class SearchLoop:
         self._n_iter = n_iter
         self._n_splits = n_splits
         self._n_pending = n_pending
-        self._judge = judge
+        self._objective = objective
         self._fold_tasks = fold_tasks
-        self._observers = (judge, *observers)
+        self._observers = (objective, *observers)
         self._timeout = timeout
         self._last_news = time.monotonic()  # before the first fit starts
         self._n_due = 0  # folds that have been submitted and not received
-        self._params: list[dict[str, Any]] = []
-        self._folds: list[list[FoldScore]] = []
-        self._given_up: set[int] = set()
+        self._rows: list[_Row] = []
         self._n_told = 0
         self._stopped = False
 
     @property
     def finished(self) -> list[Candidate]:
         """The candidates whose folds are all decided, in the order of asking."""
-        return [
-            Candidate(self._params[k], tuple(folds))
-            for k, folds in enumerate(self._folds)
-            if len(folds) == self._n_splits
-        ]
+        return [row.candidate for row in self._rows if row.candidate is not None]
+
+    @property
+    def folds(self) -> Iterator[FoldScore]:
+        """All folds that are decided."""
+        return (fold for row in self._rows for fold in row.folds)
 
     def run(
         self, evaluator: Evaluator, check: Callable[[], None] = lambda: None
@@ -126,7 +126,7 @@ class SearchLoop:
             self._receive(fold, evaluator)
             self._propose(evaluator)
         check()
-        self._tell(len(self._params))
+        self._tell(len(self._rows))
 
     def _next(
         self, evaluator: Evaluator, check: Callable[[], None]
@@ -144,10 +144,10 @@ class SearchLoop:
         return None
 
     def _end(self, evaluator: Evaluator) -> float:
-        """When the time is over.
+        """Return when the time is over.
 
         Starting the workers, waiting for a cluster and reading a checkpoint are not
-        part of the time, but must not take for ever.
+        part of the time, but must end too.
         """
         if self._timeout is None:
             return math.inf
@@ -156,29 +156,31 @@ class SearchLoop:
         return evaluator.first_start + self._timeout
 
     def _receive(self, fold: FoldScore, evaluator: Evaluator) -> None:
-        """Take a fold, show it, and see what it means for the folds that follow."""
+        """Record a fold, show it, and prune its candidate if it is hopeless."""
         k = fold.candidate
-        if k in self._given_up:  # this one was decided before that was known
+        row = self._rows[k]
+        if row.pruned:  # this one was decided before that was known
             fold = replace(
                 fold, status="skipped", test_scores=None, train_scores=None, error=""
             )
-        folds = self._folds[k]
-        folds.append(fold)
+        row.folds.append(fold)
         self._n_due -= 1
         for observer in self._observers:
-            observer.scored(fold, self._params[k])
+            observer.scored(fold, row.params)
         self._stopped |= fold.stop
-        if k in self._given_up or not 0 < len(folds) < self._n_splits:
-            return
-        if self._judge.gives_up(k, folds):
-            self._given_up.add(k)
+        if len(row.folds) == self._n_splits:
+            row.candidate = Candidate(row.params, tuple(row.folds))
+            for observer in self._observers:
+                observer.finished(k, row.candidate)
+        elif not row.pruned and self._objective.should_prune(k, row.folds):
+            row.pruned = True
             evaluator.cancel(k)
 
     def _propose(self, evaluator: Evaluator) -> None:
         """Ask for as many candidates as the rule of order allows now."""
-        while not self._is_over(evaluator) and (k := len(self._params)) < self._n_iter:
+        while not self._is_over(evaluator) and (k := len(self._rows)) < self._n_iter:
             n_needed = max(k - self._n_pending + 1, 0)
-            if any(len(folds) < self._n_splits for folds in self._folds[:n_needed]):
+            if any(row.candidate is None for row in self._rows[:n_needed]):
                 return
             self._tell(n_needed)
             try:
@@ -187,8 +189,7 @@ class SearchLoop:
                 self._stopped = True
                 self._warn_exhausted()
                 return
-            self._params.append(params)
-            self._folds.append([])
+            self._rows.append(_Row(params))
             self._n_due += self._n_splits
             for observer in self._observers:
                 observer.started(k, params)
@@ -198,19 +199,17 @@ class SearchLoop:
         return self._stopped or time.monotonic() >= self._end(evaluator)
 
     def _tell(self, n: int) -> None:
-        """Tell the values of the first n candidates, as far as that is still due."""
+        """Report the values of the first n candidates, as far as that is still due."""
         for k in range(self._n_told, n):
             self._n_told = k + 1
-            if len(self._folds[k]) == self._n_splits:
-                candidate = Candidate(self._params[k], tuple(self._folds[k]))
-                value = self._judge.value(k, candidate)
-                self._optimizer.tell(self._params[k], value)
+            candidate = self._rows[k].candidate
+            if candidate is not None:
+                value = self._objective.value(k, candidate)
+                self._optimizer.tell(candidate.params, value)
 
     def _warn_exhausted(self) -> None:
-        n = len(self._params)
-        warnings.warn(
+        n = len(self._rows)
+        warn(
             f"The space has only {n} configuration{'' if n == 1 else 's'}: the search "
-            f"ends after {n} instead of n_iter={self._n_iter} candidates.",
-            UserWarning,
-            stacklevel=8,
+            f"ends after {n} instead of n_iter={self._n_iter} candidates."
         )

@@ -1,40 +1,54 @@
-"""What the scores of a search mean: which metrics there are, and which one guides."""
+"""What the scores of a search mean: which metrics there are, which one is followed."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
 from sklearn_mvrsm._evaluation import Candidate, FoldScore
+from sklearn_mvrsm._search.observers import Observer
 from sklearn_mvrsm._search.racing import Race
-from sklearn_mvrsm._sklearn_compat import check_refit, named_scorers
+from sklearn_mvrsm._sklearn_compat import named_scorers
+
+__all__ = ["Objective"]
 
 
-class Judge:
+class Objective(Observer):
     """Knows the metrics, and turns a candidate into the value that is minimised.
 
     The metrics of a callable ``scoring`` are known only once a fit has succeeded.
 
     Parameters
     ----------
-    search : MVRSMSearchCV
-        It has ``refit``, and the check of it for several metrics.
     scorer : callable
         What scores a fit.
+    refit : bool, str or callable
+        As the search has it.
+    check_refit : callable
+        ``check_refit(metrics)`` raises ValueError unless ``refit`` suits several
+        metrics, which become known during the search.
     race : Race or None
-        Decides which candidates are given up after some of their folds.
+        Decides which candidates are pruned after some of their folds.
 
     Attributes
     ----------
     multimetric : bool
         Whether metrics have names.
+    scorers : callable or dict of callable
+        What scores a fit, by the name of the metric where it has one.
     """
 
-    def __init__(self, search: Any, scorer: Any, race: Race | None = None) -> None:
+    def __init__(
+        self,
+        scorer: object,
+        refit: object,
+        check_refit: Callable[[Collection[str]], None],
+        race: Race | None = None,
+    ) -> None:
         named = named_scorers(scorer)
-        self._search = search
+        self.scorers = scorer if named is None else named
+        self._refit = refit
+        self._check_refit = check_refit
         self._race = race
-        self._given_up: set[int] = set()
         self._names = None if named is None else list(named)
         self.multimetric = named is not None
 
@@ -44,26 +58,25 @@ class Judge:
         return ["score"] if self._names is None else self._names
 
     @property
-    def guide(self) -> str:
-        """The metric that ``refit`` names, else the first."""
-        refit = self._search.refit
-        return (
-            refit if isinstance(refit, str) and refit in self.names else self.names[0]
-        )
+    def refit_metric(self) -> str:
+        """The metric that ``refit`` names, else the first: the search follows it."""
+        refit = self._refit
+        named = isinstance(refit, str) and refit in self.names
+        return str(refit) if named else self.names[0]
 
-    def started(self, candidate: int, params: dict[str, Any]) -> None:
-        """Let a candidate, which has just been asked for, run against the best."""
+    def started(self, number: int, params: Mapping[str, object]) -> None:
+        """Note the best candidate by now, which this one is compared with."""
         if self._race is not None:
-            self._race.enter(candidate)
+            self._race.enter(number)
 
-    def scored(self, fold: FoldScore, params: dict[str, Any]) -> None:
+    def scored(self, fold: FoldScore, params: Mapping[str, object]) -> None:
         """Learn the metrics from the first fit that succeeds.
 
         Parameters
         ----------
         fold : FoldScore
             What became of a fit.
-        params : dict
+        params : mapping
             Of its candidate.
 
         Raises
@@ -80,7 +93,7 @@ class Judge:
         if self._names is None:
             self._names, self.multimetric = names, fold.multimetric
             if self.multimetric:
-                check_refit(self._search, names)
+                self._check_refit(names)
         if set(names) != set(self._names):
             raise ValueError(
                 "scoring must return the same metrics for every fit, got "
@@ -88,13 +101,13 @@ class Judge:
             )
 
     def is_scored(self, fold: FoldScore) -> bool:
-        """Whether a fold has a score by which its candidate can be compared."""
+        """Return whether a fold has a score by which its candidate can be compared."""
         scores = fold.test_scores or {}
-        guided = isinstance(self._search.refit, str)
-        return self.guide in scores if guided else bool(scores)
+        named = isinstance(self._refit, str)
+        return self.refit_metric in scores if named else bool(scores)
 
-    def gives_up(self, number: int, folds: Sequence[FoldScore]) -> bool:
-        """Whether the other folds of a candidate are not worth their time.
+    def should_prune(self, number: int, folds: Sequence[FoldScore]) -> bool:
+        """Return whether the other folds of a candidate are not worth their time.
 
         Parameters
         ----------
@@ -103,17 +116,17 @@ class Judge:
         folds : sequence of FoldScore
             Its folds that are decided, in order.
         """
-        if self._race is None or not self._race.is_hopeless(number, folds, self.guide):
-            return False
-        self._given_up.add(number)
-        return True
+        race = self._race
+        return race is not None and race.is_hopeless(number, folds, self.refit_metric)
 
     def score(self, candidate: Candidate) -> float:
-        """Mean score of the guide; nan for a failure, or while metrics are unknown."""
-        return np.nan if self._names is None else candidate.mean_test_score(self.guide)
+        """Return the mean score; nan for a failure, or while metrics are unknown."""
+        if self._names is None:
+            return np.nan
+        return candidate.mean_test_score(self.refit_metric)
 
     def value(self, number: int, candidate: Candidate) -> float:
-        """Give what is minimised, and take note of it.
+        """Return what is minimised, and have later candidates compared with this one.
 
         Parameters
         ----------
@@ -125,12 +138,11 @@ class Judge:
         Returns
         -------
         float
-            The negated mean score; an estimate of it for a candidate that was given
-            up; nan for a failure.
+            The negated mean score; an estimate of it for a candidate that was pruned;
+            nan for a failure.
         """
-        if self._race is None:
-            return -self.score(candidate)
-        self._race.learn(candidate, self.guide)
-        if number in self._given_up:
-            return -self._race.estimate(number, candidate, self.guide)
+        if self._race is not None:
+            self._race.learn(candidate, self.refit_metric)
+            if candidate.is_pruned:
+                return -self._race.estimate(number, candidate, self.refit_metric)
         return -self.score(candidate)

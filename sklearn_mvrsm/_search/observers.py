@@ -1,83 +1,84 @@
-"""Observers of a search: the log of its fits, the lines it prints, its bar."""
+"""Observers of a search: the lines it prints, its bar; and the log of its fits."""
 
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping
+from typing import Self
 
 import numpy as np
 
+from sklearn_mvrsm._domain import FloatArray, IntArray
 from sklearn_mvrsm._evaluation import Candidate, FoldScore
-from sklearn_mvrsm._search.objective import Judge
 
-__all__ = ["FitLog", "Printer", "ProgressBar"]
+__all__ = ["Observer", "Printer", "ProgressBar", "fit_log"]
+
+
+class Observer:
+    """Sees what happens in a search; each method does nothing unless overridden."""
+
+    def started(self, number: int, params: Mapping[str, object]) -> None:
+        """See a candidate whose folds begin to wait for a slot."""
+
+    def scored(self, fold: FoldScore, params: Mapping[str, object]) -> None:
+        """See a fold that is decided."""
+
+    def finished(self, number: int, candidate: Candidate) -> None:
+        """See a candidate whose folds are all decided."""
 
 
 NOWHERE = -1  # slot of a fit that never ran; row of a candidate that is not a row
 
 
-class FitLog:
-    """Keeps the record of every fit of a search, in the order of candidates.
+def fit_log(
+    folds: Iterable[FoldScore], n_splits: int, begin: float
+) -> dict[str, np.ndarray]:
+    """Return the table of all fits of a search.
 
     Parameters
     ----------
+    folds : iterable of FoldScore
+        Those that are decided, in any order.
     n_splits : int
         Number of folds of a candidate.
+    begin : float
+        When the search began, by ``time.monotonic``.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Columns of one length, a row a fit: ``candidate`` (row of
+        ``cv_results_``, -1 if the search ended before its last fold), ``fold``,
+        ``status``, ``slot`` (from 0 on, -1 for a fit that did not run, or not in
+        this session), ``start`` and ``finish`` (seconds since the search began,
+        nan where ``slot`` is -1).
     """
-
-    def __init__(self, n_splits: int) -> None:
-        self._n_splits = n_splits
-        self._begin = time.monotonic()
-        self._folds: list[FoldScore] = []
-
-    def started(self, candidate: int, params: Mapping[str, Any]) -> None:
-        """Look at a candidate: none of its fits has been decided yet."""
-
-    def scored(self, fold: FoldScore, params: Mapping[str, Any]) -> None:
-        """Take note of a fit."""
-        self._folds.append(fold)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the table.
-
-        Returns
-        -------
-        dict of str to ndarray
-            Columns of one length, a row a fit: ``candidate`` (row of
-            ``cv_results_``, -1 if the search ended before its last fold), ``fold``,
-            ``status``, ``slot`` (from 0 on, -1 for a fit that did not run, or not in
-            this session), ``start`` and ``finish`` (seconds since the search began,
-            nan where ``slot`` is -1).
-        """
-        folds = sorted(self._folds, key=lambda fold: (fold.candidate, fold.fold))
-        counts = Counter(fold.candidate for fold in folds)
-        complete = [k for k in counts if counts[k] == self._n_splits]
-        rows = {candidate: row for row, candidate in enumerate(complete)}
-        status = np.empty(len(folds), dtype=object)
-        status[:] = [fold.status for fold in folds]
-        return {
-            "candidate": _whole([rows.get(fold.candidate, NOWHERE) for fold in folds]),
-            "fold": _whole([fold.fold for fold in folds]),
-            "status": status,
-            "slot": _whole([_known(fold.slot, NOWHERE) for fold in folds]),
-            "start": self._seconds([fold.started for fold in folds]),
-            "finish": self._seconds([fold.finished for fold in folds]),
-        }
-
-    def _seconds(self, moments: list[float | None]) -> Any:
-        return np.array([_known(at, np.nan) for at in moments], float) - self._begin
+    folds = sorted(folds, key=lambda fold: (fold.candidate, fold.fold))
+    counts = Counter(fold.candidate for fold in folds)
+    complete = [k for k in counts if counts[k] == n_splits]
+    rows = {candidate: row for row, candidate in enumerate(complete)}
+    status = np.empty(len(folds), dtype=object)
+    status[:] = [fold.status for fold in folds]
+    slots = [NOWHERE if fold.slot is None else fold.slot for fold in folds]
+    return {
+        "candidate": _whole([rows.get(fold.candidate, NOWHERE) for fold in folds]),
+        "fold": _whole([fold.fold for fold in folds]),
+        "status": status,
+        "slot": _whole(slots),
+        "start": _seconds([fold.started for fold in folds]) - begin,
+        "finish": _seconds([fold.finished for fold in folds]) - begin,
+    }
 
 
-def _known(value: Any, otherwise: float) -> Any:
-    return otherwise if value is None else value
+def _seconds(moments: list[float | None]) -> FloatArray:
+    return np.array([np.nan if at is None else at for at in moments], np.float64)
 
 
-def _whole(values: list[int]) -> Any:
+def _whole(values: list[int]) -> IntArray:
     return np.array(values, dtype=np.int64)
 
 
-class ProgressBar:
+class ProgressBar(Observer):
     """Shows fits done, running and failed, the best score, and the time left.
 
     It is closed at the end of its ``with`` block.
@@ -88,8 +89,8 @@ class ProgressBar:
         How many there will be.
     n_slots : int
         Fits at a time.
-    judge : Judge
-        Knows the score that guides the search.
+    score : callable
+        Returns the score of a candidate by which the search goes.
 
     Raises
     ------
@@ -98,7 +99,11 @@ class ProgressBar:
     """
 
     def __init__(
-        self, n_candidates: int, n_splits: int, n_slots: int, judge: Judge
+        self,
+        n_candidates: int,
+        n_splits: int,
+        n_slots: int,
+        score: Callable[[Candidate], float],
     ) -> None:
         try:
             from tqdm.auto import tqdm
@@ -109,8 +114,8 @@ class ProgressBar:
             ) from error
         self._n_slots = n_slots
         self._n_splits = n_splits
-        self._judge = judge
-        self._folds: dict[int, list[FoldScore]] = {}
+        self._score = score
+        self._n_open = 0  # folds that are not decided
         self._n_failed = 0
         self._best = -math.inf
         self._has_started = False
@@ -124,34 +129,27 @@ class ProgressBar:
     def __exit__(self, *exc_info: object) -> None:
         self._bar.close()
 
-    def started(self, candidate: int, params: Mapping[str, Any]) -> None:
+    def started(self, number: int, params: Mapping[str, object]) -> None:
         """Count the folds of a candidate as under way."""
-        self._folds[candidate] = []
+        self._n_open += self._n_splits
         self._show()
 
-    def scored(self, fold: FoldScore, params: Mapping[str, Any]) -> None:
-        """Count a fold as done.
-
-        Parameters
-        ----------
-        fold : FoldScore
-            What became of it.
-        params : mapping
-            Of its candidate.
-        """
+    def scored(self, fold: FoldScore, params: Mapping[str, object]) -> None:
+        """Count a fold as done."""
         self._count_time(fold)
-        folds = self._folds[fold.candidate]
-        folds.append(fold)
+        self._n_open -= 1
         self._n_failed += fold.status not in {"ok", "skipped"}
-        if len(folds) == self._n_splits:
-            score = self._judge.score(Candidate(params, tuple(folds)))
-            self._best = max(self._best, score if math.isfinite(score) else -math.inf)
-            del self._folds[fold.candidate]
         self._bar.update()
         self._show()
 
+    def finished(self, number: int, candidate: Candidate) -> None:
+        """Show the best score."""
+        score = self._score(candidate)
+        self._best = max(self._best, score if math.isfinite(score) else -math.inf)
+        self._show()
+
     def _count_time(self, fold: FoldScore) -> None:
-        """Begin the bar's clock with the first fit; keep the journal's out of it."""
+        """Start the bar's clock at the first fit that runs in this session."""
         if self._bar.disable:
             return
         if fold.started is not None and not self._has_started:
@@ -163,19 +161,15 @@ class ProgressBar:
             self._bar.last_print_n += 1
 
     def _show(self) -> None:
-        n_open = sum(self._n_splits - len(folds) for folds in self._folds.values())
-        shown: dict[str, Any] = {}
-        if math.isfinite(self._best):
-            shown["best"] = f"{self._best:.4g}"
-        shown["failed"] = self._n_failed
-        shown["running"] = min(n_open, self._n_slots)
-        self._bar.set_postfix(shown, refresh=False)
+        shown = {} if self._best == -math.inf else {"best": f"{self._best:.4g}"}
+        counts = {"failed": self._n_failed, "running": min(self._n_open, self._n_slots)}
+        self._bar.set_postfix(shown | counts, refresh=False)
 
 
 _WIDTH = 80
 
 
-class Printer:
+class Printer(Observer):
     """Prints what ``verbose`` asks for, in the process of the caller.
 
     Parameters
@@ -193,22 +187,22 @@ class Printer:
         self._n_splits = n_splits
 
     def begin(self) -> None:
-        """Say how many fits there will be."""
+        """Print how many fits there will be."""
         if self._verbose > 0:
             print(
                 f"Fitting {self._n_splits} folds for each of {self._n_candidates} "
                 f"candidates, totalling {self._n_candidates * self._n_splits} fits"
             )
 
-    def started(self, candidate: int, params: Mapping[str, Any]) -> None:
-        """Say that the folds of a candidate are waiting for a slot."""
+    def started(self, number: int, params: Mapping[str, object]) -> None:
+        """Print that the folds of a candidate wait for a slot."""
         if self._verbose > 9:
             for fold in range(self._n_splits):
-                line = f"[CV{self._progress(candidate, fold)}] START {_text(params)}"
+                line = f"[CV{self._progress(number, fold)}] START {_text(params)}"
                 print(line + (_WIDTH - len(line)) * ".")
 
-    def scored(self, fold: FoldScore, params: Mapping[str, Any]) -> None:
-        """Say what became of a fold."""
+    def scored(self, fold: FoldScore, params: Mapping[str, object]) -> None:
+        """Print what became of a fold."""
         if self._verbose <= 1:
             return
         start = f"[CV{self._progress(fold.candidate, fold.fold)}] END "
@@ -229,7 +223,7 @@ class Printer:
         return text
 
 
-def _text(params: Mapping[str, Any]) -> str:
+def _text(params: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={params[name]}" for name in sorted(params))
 
 

@@ -10,7 +10,7 @@ Notation: n candidates (rows), K folds; a status is one of ``ok``, ``error``,
 """
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,7 @@ from scipy.stats import rankdata
 
 from sklearn_mvrsm._domain import BoolArray, FloatArray
 from sklearn_mvrsm._evaluation import ENDING_STATUSES, Candidate
-from sklearn_mvrsm._search.objective import Judge
-from sklearn_mvrsm._sklearn_compat import named_scorers, select_best_index
+from sklearn_mvrsm._sklearn_compat import select_best_index
 from sklearn_mvrsm._space import copied
 
 
@@ -76,7 +75,7 @@ def format_results(
 
 
 def param_columns(params: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """One masked column a parameter, masked where a candidate does not have it.
+    """Return a masked column a parameter, masked where a candidate does not have it.
 
     The type is the one that numpy infers for numbers and booleans; everything else
     (None, strings, tuples, estimators, ...) is kept as objects.
@@ -107,7 +106,7 @@ def param_columns(params: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def rank_scores(means: FloatArray, failed: BoolArray) -> npt.NDArray[np.int32]:
-    """Ranks from 1 for the highest mean; ties share the lowest rank.
+    """Return ranks from 1 for the highest mean; ties share the lowest rank.
 
     Candidates for which some fold has no score rank behind all the others, whatever
     number stands for the missing scores; means that are nan share the last rank. Where
@@ -146,18 +145,18 @@ def count_non_finite(results: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     -------
     dict of str to dict of str to int
         By set ("test", "train") and metric, without those where all means are finite;
-        candidates that were given up are not counted.
+        candidates that were pruned are not counted.
     """
-    given_up = np.zeros(len(results["params"]), dtype=np.bool_)
+    pruned = np.zeros(len(results["params"]), dtype=np.bool_)
     for name, column in results.items():
         if name.startswith("split") and name.endswith("_status"):
-            given_up |= column == "skipped"
-    given_up &= results["status"] == "ok"
+            pruned |= column == "skipped"
+    pruned &= results["status"] == "ok"
     found: dict[str, dict[str, int]] = {}
     for name, column in results.items():
         for part in ("test", "train"):
             if name.startswith(f"mean_{part}_"):
-                count = int((~np.isfinite(column) & ~given_up).sum())
+                count = int((~np.isfinite(column) & ~pruned).sum())
                 if count:
                     metric = name.removeprefix(f"mean_{part}_")
                     found.setdefault(part, {})[metric] = count
@@ -165,7 +164,7 @@ def count_non_finite(results: Mapping[str, Any]) -> dict[str, dict[str, int]]:
 
 
 def any_score(candidates: Sequence[Candidate]) -> bool:
-    """Whether at least one fit gave a score."""
+    """Return whether at least one fit gave a score."""
     return any(fold.test_scores for c in candidates for fold in c.folds)
 
 
@@ -195,7 +194,7 @@ def _store_scores(
 def _score_table(
     candidates: Sequence[Candidate], attribute: str, metric: str
 ) -> FloatArray:
-    """Scores of shape (n, K), nan where there is none."""
+    """Return scores of shape (n, K), nan where there is none."""
     return np.array(
         [
             [(getattr(f, attribute) or {}).get(metric, np.nan) for f in c.folds]
@@ -208,7 +207,7 @@ def _score_table(
 def _has_score(
     candidates: Sequence[Candidate], attribute: str, metric: str
 ) -> BoolArray:
-    """Whether there is a score (nan included), of shape (n, K)."""
+    """Return whether there is a score (nan included), of shape (n, K)."""
     return np.array(
         [[metric in (getattr(f, attribute) or {}) for f in c.folds] for c in candidates]
     )
@@ -226,7 +225,7 @@ def _skipped(candidates: Sequence[Candidate]) -> BoolArray:
 
 
 def _time_moments(times: FloatArray, ran: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation over the folds that ran."""
+    """Return mean and standard deviation over the folds that ran."""
     means = np.full(len(times), np.nan)
     stds = np.full(len(times), np.nan)
     for row in np.flatnonzero(ran.any(axis=1)):
@@ -248,46 +247,28 @@ def _objects(values: Sequence[object]) -> npt.NDArray[np.object_]:
     return column
 
 
-def keep_results(
-    search: Any, candidates: Sequence[Candidate], judge: Judge, scorer: Any
-) -> None:
-    """Set ``cv_results_``, ``best_*_`` and so on, as far as the candidates give them.
+def best_candidate(
+    refit: bool | str | Callable[..., int],
+    metric: str,
+    results: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return ``best_index_``, ``best_params_``, ``best_score_`` of a search.
 
     Parameters
     ----------
-    search : MVRSMSearchCV
-        Its attributes are set.
-    candidates : sequence of Candidate
-        Those that were finished; where there are none, nothing is set.
-    judge : Judge
-        Knows the metrics.
-    scorer : callable
-        What scored the fits.
+    refit : bool, str or callable
+        A callable chooses; then there is no ``best_score_``.
+    metric : str
+        The metric that the search follows.
+    results : mapping
+        The table of `format_results`.
     """
-    if not candidates:
-        return
-    search.multimetric_ = judge.multimetric
-    search.scorer_ = named_scorers(scorer) or scorer
-    search.cv_results_ = format_results(
-        candidates,
-        judge.names,
-        error_score=score_of_failures(search),
-        return_train_score=search.return_train_score,
-    )
-    if not any_score(candidates) or (judge.multimetric and not search.refit):
-        return
-    results = search.cv_results_
-    if callable(search.refit):  # it may alter what it is given
-        results = {name: column.copy() for name, column in results.items()}
-        results["params"] = [copied(each, objects=False) for each in results["params"]]
-    search.best_index_ = select_best_index(search, judge.guide, results)
-    if not callable(search.refit):
-        means = search.cv_results_[f"mean_test_{judge.guide}"]
-        search.best_score_ = means[search.best_index_]
-    search.best_params_ = search.cv_results_["params"][search.best_index_]
-
-
-def score_of_failures(search: Any) -> float:
-    """Return what stands for the score of a fit that failed."""
-    is_number = not isinstance(search.error_score, str)
-    return float(search.error_score) if is_number else np.nan
+    shown = results
+    if callable(refit):  # it may alter what it is given
+        shown = {name: column.copy() for name, column in results.items()}
+        shown["params"] = [copied(each, objects=False) for each in results["params"]]
+    index = select_best_index(refit, metric, shown)
+    best = {"best_index_": index, "best_params_": results["params"][index]}
+    if not callable(refit):
+        best["best_score_"] = results[f"mean_test_{metric}"][index]
+    return best

@@ -1,31 +1,33 @@
 """One run of a search: from its first candidate to its results."""
 
 import contextlib
-import warnings
-from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+import functools
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator
 
-from sklearn_mvrsm._checkpoint import Checkpoint, ReplayedOptimizer
-from sklearn_mvrsm._evaluation import Evaluator, FitJob
+from sklearn_mvrsm._checkpoint import Checkpoint, ReplayedOptimizer, open_checkpoint
+from sklearn_mvrsm._evaluation import Candidate, Evaluator, FitJob
 from sklearn_mvrsm._execution import Interrupts, heeded_interrupts
-from sklearn_mvrsm._optimizer import Plan
+from sklearn_mvrsm._optimizer import MVRSMOptimizer, make_optimizer
 from sklearn_mvrsm._search.callbacks import TaskTree
 from sklearn_mvrsm._search.checks import warn_of_idle_slots
 from sklearn_mvrsm._search.common_failure import CommonFailure
-from sklearn_mvrsm._search.failures import report
-from sklearn_mvrsm._search.loop import Observer, SearchLoop
-from sklearn_mvrsm._search.objective import Judge
-from sklearn_mvrsm._search.observers import FitLog, Printer, ProgressBar
+from sklearn_mvrsm._search.loop import SearchLoop
+from sklearn_mvrsm._search.objective import Objective
+from sklearn_mvrsm._search.observers import Observer, Printer, ProgressBar, fit_log
 from sklearn_mvrsm._search.own_values import data_sizes, own_values
-from sklearn_mvrsm._search.results import keep_results
-from sklearn_mvrsm._space import SearchSpace, default_params, plain
+from sklearn_mvrsm._search.settings import Settings
+from sklearn_mvrsm._space import SearchSpace, default_params
+
+__all__ = ["SearchOutcome", "first_point", "make_space", "run_search"]
 
 
-def make_space(param_space: Any, estimator: Any, X: Any) -> SearchSpace:
+def make_space(param_space: object, estimator: BaseEstimator, X: object) -> SearchSpace:
     """Return the space of a search; "auto" is the ready-made one of the estimator.
 
     Parameters
@@ -60,52 +62,13 @@ def make_space(param_space: Any, estimator: Any, X: Any) -> SearchSpace:
     return SearchSpace(found)
 
 
-def plain_arguments(search: Any) -> SimpleNamespace:
-    """Return the arguments of a search as they are used.
-
-    Numbers are Python's, seconds are floats, bytes are ints, ``racing`` is a level.
-
-    Parameters
-    ----------
-    search : MVRSMSearchCV
-        Its arguments are checked; they stay as they are.
-    """
-    arguments = SimpleNamespace(**{k: plain(v) for k, v in vars(search).items()})
-    for name in ("fit_timeout", "timeout"):
-        limit = getattr(arguments, name)
-        setattr(arguments, name, None if limit is None else float(limit))
-    limit = arguments.fit_memory_limit
-    arguments.fit_memory_limit = None if limit in (None, np.inf) else int(limit)
-    if arguments.racing is True:
-        arguments.racing = 0.05
-    return arguments
-
-
-def make_plan(arguments: Any) -> Plan:
-    """Make the plan of a search; a seed is drawn from its ``random_state``.
-
-    Parameters
-    ----------
-    arguments : object
-        Those of the search: ``n_iter``, ``n_initial_points``, ``random_state``.
-    """
-    random_state = check_random_state(arguments.random_state)
-    return Plan(
-        random_state=int(random_state.randint(np.iinfo(np.int32).max)),
-        n_initial_points=_clipped(arguments),
-        n_iter=arguments.n_iter,
-    )
-
-
 def first_point(
-    arguments: Any, space: SearchSpace, estimator: Any, X: Any
+    space: SearchSpace, estimator: BaseEstimator, X: object
 ) -> dict[str, Any] | None:
     """Return the configuration that is the estimator as it is, or nearest to it.
 
     Parameters
     ----------
-    arguments : object
-        Those of the search: ``include_default``.
     space : SearchSpace
         Its declared defaults come before the values of the estimator.
     estimator : estimator
@@ -116,99 +79,134 @@ def first_point(
     Returns
     -------
     dict or None
-        None if there is no such configuration, or none is asked for.
+        None if there is no such configuration.
     """
-    if not arguments.include_default:
-        return None
     return default_params(space, own_values(estimator, X))
 
 
-def _clipped(arguments: Any) -> int | None:
-    """Return ``n_initial_points``, at most ``n_iter``."""
-    n_initial: int | None = arguments.n_initial_points
-    n_iter: int = arguments.n_iter
-    if n_initial is None or n_initial <= n_iter:
-        return n_initial
-    warnings.warn(
-        f"'n_initial_points' must be at most 'n_iter', got {n_initial} with "
-        f"n_iter={n_iter}: all candidates will be random.",
-        UserWarning,
-        stacklevel=5,
-    )
-    return n_iter
+@dataclass(frozen=True)
+class SearchOutcome:
+    """What a search found, also where it was ended early.
+
+    Attributes
+    ----------
+    candidates : list of Candidate
+        Those that were finished, in the order of asking.
+    optimizer : MVRSMOptimizer
+        What proposed them, with all that it was told.
+    fit_log : dict of str to ndarray
+        A row a fit, see `fit_log`.
+    """
+
+    candidates: list[Candidate]
+    optimizer: MVRSMOptimizer
+    fit_log: dict[str, np.ndarray]
 
 
 def run_search(
-    search: Any,
-    arguments: Any,
+    settings: Settings,
     job: FitJob,
-    judge: Judge,
+    space: SearchSpace,
+    default: Mapping[str, Any] | None,
+    objective: Objective,
     tree: TaskTree,
-    checkpoint: Checkpoint | None,
-) -> None:
-    """Run the loop, and keep what it found, also when it is interrupted.
+    keep: Callable[[SearchOutcome], None],
+) -> SearchOutcome:
+    """Run a search, and keep what it found, also when it is interrupted.
 
     Parameters
     ----------
-    search : MVRSMSearchCV
-        Its ``space_``, ``optimizer_`` and ``n_splits_`` are set. The results are set
-        on it.
-    arguments : object
-        Those of the search, checked; numbers are Python's.
+    settings : Settings
+        The arguments of the search.
     job : FitJob
         What is to be fitted.
-    judge : Judge
-        Gives candidates their value.
+    space : SearchSpace
+        What is searched.
+    default : mapping or None
+        The configuration to evaluate after the initial points.
+    objective : Objective
+        Values candidates.
     tree : TaskTree
         The tasks that callbacks see.
-    checkpoint : Checkpoint or None
-        What it remembers is not fitted.
+    keep : callable
+        Called once with the outcome, whatever ends the search; Ctrl-C waits for it.
+
+    Returns
+    -------
+    SearchOutcome
 
     Raises
     ------
-    TimeoutError
-        If no candidate was finished in time.
     ValueError
-        If not a single fit succeeded, or the first candidates all failed alike.
+        If the first candidates all failed alike; if the checkpoint is of another
+        search.
     """
-    n_candidates = min(arguments.n_iter, search.space_.cardinality)
-    log = FitLog(search.n_splits_)
-    printer = Printer(arguments.verbose, n_candidates, search.n_splits_)
-    observers: list[Observer] = [tree, printer, log]
-    evaluator = _evaluator(arguments, job, checkpoint)
-    warn_of_idle_slots(arguments, search.n_splits_, evaluator.n_slots)
+    plan, decisive, path = settings.plan(), settings.decisive, settings.checkpoint
+    points, n_iter = settings.initial_points or (), settings.n_iter
+    with open_checkpoint(
+        path,
+        decisive,
+        space,
+        job,
+        plan,
+        n_iter=n_iter,
+        is_seeded=settings.random_state is not None,
+    ) as checkpoint:
+        plan = plan if checkpoint is None else checkpoint.plan
+        new = functools.partial(make_optimizer, space, plan, settings.method, n_iter)
+        optimizer = ReplayedOptimizer(new(points, default), checkpoint, new)
+        return _run_loop(settings, job, optimizer, objective, tree, keep)
+
+
+def _run_loop(
+    settings: Settings,
+    job: FitJob,
+    optimizer: ReplayedOptimizer,
+    objective: Objective,
+    tree: TaskTree,
+    keep: Callable[[SearchOutcome], None],
+) -> SearchOutcome:
+    """Run the loop with all that observes it."""
+    begin, n_splits = time.monotonic(), len(job.splits)
+    n_candidates = int(min(settings.n_iter, optimizer.space.cardinality))
+    printer = Printer(settings.verbose, n_candidates, n_splits)
+    observers: list[Observer] = [tree, printer]
+    evaluator = _evaluator(settings, job, optimizer.checkpoint)
+    warn_of_idle_slots(settings, n_splits, evaluator.n_slots)
     with contextlib.ExitStack() as stack:
-        if arguments.progress:
-            sizes = (n_candidates, search.n_splits_, evaluator.n_slots)
-            observers.append(stack.enter_context(ProgressBar(*sizes, judge)))
-        known = checkpoint is not None and checkpoint.has_score
+        if settings.progress:
+            sizes = (n_candidates, n_splits, evaluator.n_slots)
+            observers.append(
+                stack.enter_context(ProgressBar(*sizes, score=objective.score))
+            )
         observers.append(
             CommonFailure(
-                search, arguments, judge, evaluator.n_slots, has_succeeded=known
+                optimizer.space,
+                settings,
+                objective,
+                evaluator.n_slots,
+                has_succeeded=optimizer.has_score,
             )
         )
         loop = SearchLoop(
-            ReplayedOptimizer(search, arguments, checkpoint)
-            if checkpoint
-            else search.optimizer_,
-            n_iter=arguments.n_iter,
-            n_splits=search.n_splits_,
-            n_pending=arguments.n_pending,
-            judge=judge,
+            optimizer,
+            n_iter=settings.n_iter,
+            n_splits=n_splits,
+            n_pending=settings.n_pending,
+            objective=objective,
             fold_tasks=tree.fold_tasks,
             observers=observers,
-            timeout=arguments.timeout,
+            timeout=settings.timeout,
         )
         printer.begin()
-        tree.begin_search(n_candidates, search.n_splits_)
+        tree.begin_search(n_candidates, n_splits)
 
-        def keep() -> None:
-            search.fit_log_ = log.to_dict()
-            keep_results(search, loop.finished, judge, job.scorer)
+        def outcome() -> SearchOutcome:
+            log = fit_log(loop.folds, n_splits, begin)
+            return SearchOutcome(loop.finished, optimizer.current, log)
 
-        _run(loop, evaluator, keep)
-    report(search, loop.finished)
-    tree.end_search()
+        _run(loop, evaluator, lambda: keep(outcome()))
+        return outcome()
 
 
 def _run(loop: SearchLoop, evaluator: Evaluator, keep: Callable[[], None]) -> None:
@@ -221,7 +219,7 @@ def _run(loop: SearchLoop, evaluator: Evaluator, keep: Callable[[], None]) -> No
             with interrupts.held():
                 keep()
         except BaseException:
-            # A callable refit may not bear part of the results.
+            # A callable refit may fail on a part of the results.
             with interrupts.held(), contextlib.suppress(Exception):
                 keep()
             raise
@@ -229,7 +227,7 @@ def _run(loop: SearchLoop, evaluator: Evaluator, keep: Callable[[], None]) -> No
 
 @contextlib.contextmanager
 def _open(evaluator: Evaluator, interrupts: Interrupts) -> Iterator[None]:
-    """Open an evaluator, and close it whoever presses a key meanwhile."""
+    """Open the evaluator; closing it is not interrupted by Ctrl-C."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(evaluator)
         try:
@@ -239,12 +237,14 @@ def _open(evaluator: Evaluator, interrupts: Interrupts) -> Iterator[None]:
                 stack.close()
 
 
-def _evaluator(arguments: Any, job: FitJob, checkpoint: Checkpoint | None) -> Evaluator:
+def _evaluator(
+    settings: Settings, job: FitJob, checkpoint: Checkpoint | None
+) -> Evaluator:
     return Evaluator(
         job,
-        n_jobs=arguments.n_jobs,
-        timeout=arguments.fit_timeout,
-        memory_limit=arguments.fit_memory_limit,
-        killable=arguments.timeout is not None,
+        n_jobs=settings.n_jobs,
+        timeout=settings.fit_timeout,
+        memory_limit=settings.fit_memory_limit,
+        killable=settings.timeout is not None,
         memory=checkpoint,
     )

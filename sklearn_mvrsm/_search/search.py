@@ -1,6 +1,7 @@
 """MVRSMSearchCV: hyperparameter search with cross-validation."""
 
 import copy
+import functools
 import numbers
 import os
 from collections.abc import Mapping, Sequence
@@ -11,9 +12,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
-from sklearn_mvrsm._checkpoint import open_checkpoint
-from sklearn_mvrsm._evaluation import FitJob, FrozenFolds, draw
-from sklearn_mvrsm._optimizer import make_optimizer
+from sklearn_mvrsm._evaluation import FitJob, FrozenFolds, Split, draw
 from sklearn_mvrsm._search.best_estimator import BestEstimatorMixin
 from sklearn_mvrsm._search.callbacks import TaskTree
 from sklearn_mvrsm._search.checks import (
@@ -22,21 +21,24 @@ from sklearn_mvrsm._search.checks import (
     check_scorer_routing,
     check_target,
 )
+from sklearn_mvrsm._search.failures import no_candidate_in_time, warn_of_failures
 from sklearn_mvrsm._search.notebook import SummaryMixin
-from sklearn_mvrsm._search.objective import Judge
+from sklearn_mvrsm._search.objective import Objective
 from sklearn_mvrsm._search.racing import Race
+from sklearn_mvrsm._search.results import any_score, best_candidate, format_results
 from sklearn_mvrsm._search.run import (
+    SearchOutcome,
     first_point,
-    make_plan,
     make_space,
-    plain_arguments,
     run_search,
 )
+from sklearn_mvrsm._search.settings import Settings
 from sklearn_mvrsm._sklearn_compat import (
     BaseSearchCV,
     Interval,
     StrOptions,
     check_method_params,
+    check_refit,
     fit_context,
     get_scorers,
     num_samples,
@@ -350,11 +352,11 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         """
         for name in _FITTED:
             self.__dict__.pop(name, None)
-        arguments = plain_arguments(self)
+        settings = Settings.of(self)
         scorers = get_scorers(self)
         X, y = indexable(X, y)
         check_target(self, y)
-        check_memory_limit(arguments)
+        check_memory_limit(settings.fit_memory_limit, settings.n_jobs)
         params = check_method_params(X, params=params)
         routed = routed_params(self, params)
         check_scorer_routing(scorers, routed.scorer.score)
@@ -367,35 +369,58 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
             scorer=scorers,
             fit_params=routed.estimator.fit,
             score_params=routed.scorer.score,
-            return_train_score=arguments.return_train_score,
-            raise_errors=self._raises,
+            return_train_score=settings.return_train_score,
+            raise_errors=settings.raises,
         )
         self.space_ = make_space(self.param_space, self.estimator, X)
         check_names(job.estimator, self.space_)
-        plan = make_plan(arguments)
-        race = Race(arguments.racing) if arguments.racing else None
-        judge = Judge(self, scorers, race)
-        default = first_point(arguments, self.space_, self.estimator, X)
-        with open_checkpoint(arguments, self.space_, job, plan) as checkpoint:
-            plan = plan if checkpoint is None else checkpoint.plan
-            self.optimizer_ = make_optimizer(
-                arguments, self.space_, plan, default=default
+        race = Race(settings.racing) if settings.racing else None
+        check = functools.partial(check_refit, self)
+        objective = Objective(scorers, settings.refit, check, race)
+        default = None
+        if settings.include_default:
+            default = first_point(self.space_, self.estimator, X)
+        keep = functools.partial(self._keep, settings, objective)
+        outcome = run_search(settings, job, self.space_, default, objective, tree, keep)
+        if not outcome.candidates:
+            raise no_candidate_in_time(
+                settings.timeout, self.n_splits_, outcome.fit_log
             )
-            run_search(self, arguments, job, judge, tree, checkpoint)
+        error_score = settings.score_of_failures
+        warn_of_failures(outcome.candidates, self.cv_results_, error_score)
+        tree.end_search()
         if self.refit:
             self._fit_best(X, y, job.fit_params, tree.refit)
         tree.end()
         return self
 
-    @property
-    def _raises(self) -> bool:
-        """Whether a fit that fails ends the search."""
-        return isinstance(self.error_score, str)
-
-    def _draw_folds(self, X: Any, y: Any, split_params: dict[str, Any]) -> list[Any]:
+    def _draw_folds(
+        self, X: object, y: object, split_params: Mapping[str, object]
+    ) -> list[Split]:
         """Draw the folds, once, and set ``n_splits_`` and ``cv_``."""
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         splits = draw(cv, X, y, split_params)
         self.n_splits_ = len(splits)
         self.cv_ = FrozenFolds(splits, num_samples(X))
         return splits
+
+    def _keep(
+        self, settings: Settings, objective: Objective, outcome: SearchOutcome
+    ) -> None:
+        """Set ``cv_results_``, ``best_*_`` and so on, as far as there are results."""
+        self.optimizer_ = outcome.optimizer
+        self.fit_log_ = outcome.fit_log
+        if not outcome.candidates:
+            return
+        self.multimetric_ = objective.multimetric
+        self.scorer_ = objective.scorers
+        self.cv_results_ = results = format_results(
+            outcome.candidates,
+            objective.names,
+            error_score=settings.score_of_failures,
+            return_train_score=settings.return_train_score,
+        )
+        chooses = bool(self.refit) or not objective.multimetric
+        if chooses and any_score(outcome.candidates):
+            metric = objective.refit_metric
+            self.__dict__.update(best_candidate(self.refit, metric, results))

@@ -6,9 +6,7 @@ they carry, so scipy is not imported.
 """
 
 import copy
-import inspect
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +25,7 @@ from sklearn_mvrsm._space.parameters import (
     snap_logarithms,
 )
 from sklearn_mvrsm._space.values import is_integer, is_real, plain
+from sklearn_mvrsm._warnings import warn
 
 __all__ = ["Layout", "as_parameter", "copied_containers", "lay_out"]
 
@@ -99,29 +98,16 @@ def _warn_of_interval(name: str, values: tuple[Any, ...]) -> None:
     kind = "Integer" if is_integer(low) and is_integer(high) else "Real"
     log = low > 0 and (high / low >= _FAR or "log" in str(values[2:]))
     interval = f"{kind}({_short(low)}, {_short(high)}{', log=True' if log else ''})"
-    warnings.warn(
+    warn(
         f"Parameter {name!r} is a choice among the {len(values)} values of the tuple "
         f"{values!r}, and nothing between them. Write {interval} if an interval is "
-        f"meant, {list(values)!r} if these values are, [{values!r}] if the tuple is.",
-        UserWarning,
-        stacklevel=_stacklevel(),
+        f"meant, {list(values)!r} if these values are, [{values!r}] if the tuple is."
     )
 
 
 def _short(end: float) -> str:
     short = f"{end:g}"
     return short if isinstance(end, float) and float(short) == end else repr(end)
-
-
-def _stacklevel() -> int:
-    """Return how far the caller is from whoever uses this package or scikit-learn."""
-    frame, level = inspect.currentframe(), 0
-    while frame is not None:
-        package = frame.f_globals.get("__name__", "").partition(".")[0]
-        if package not in (__name__.partition(".")[0], "sklearn"):
-            break
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def _from_distribution(frozen: Any) -> Parameter:

@@ -1,7 +1,6 @@
 """Wrong names are found before anything is fitted."""
 
 import sys
-from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -124,12 +123,10 @@ def test_the_estimator_and_the_declared_values_stay_as_they_are():
 
 def test_a_memory_limit_is_refused_where_fits_run_on_this_machine_only(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
-    here = SimpleNamespace(fit_memory_limit=10**9, n_jobs=1)
-    there = SimpleNamespace(fit_memory_limit=10**9, n_jobs=None)
     with pytest.raises(ValueError, match="'fit_memory_limit' must be None here"):
-        check_memory_limit(there)
+        check_memory_limit(10**9, None)
     monkeypatch.setattr(checks, "is_local_backend", lambda backend: False)
-    check_memory_limit(there)
+    check_memory_limit(10**9, None)
     with pytest.raises(ValueError, match="only Linux"):
-        check_memory_limit(here)
-    check_memory_limit(SimpleNamespace(fit_memory_limit=None, n_jobs=1))
+        check_memory_limit(10**9, 1)
+    check_memory_limit(None, 1)

@@ -1,7 +1,6 @@
 """When a search ends because all that it tried has failed in the same way."""
 
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,9 +13,10 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_mvrsm import Integer, MVRSMSearchCV, Real, SearchSpace
-from sklearn_mvrsm._evaluation.scores import FoldScore
+from sklearn_mvrsm._evaluation.scores import Candidate, FoldScore
 from sklearn_mvrsm._search.common_failure import CommonFailure
-from sklearn_mvrsm._search.objective import Judge
+from sklearn_mvrsm._search.objective import Objective
+from sklearn_mvrsm._search.settings import Settings
 
 X, y = load_iris(return_X_y=True)
 NUMBERS = SearchSpace({"x": Real(0.0, 1.0)})
@@ -39,24 +39,22 @@ def ended_after(errors, params=None, space=NUMBERS, n_slots=1, n_splits=2, **opt
     such, a fold each; None is a success.
     """
     options = {"error_score": np.nan, "has_succeeded": False} | options
-    arguments = SimpleNamespace(
-        error_score=options["error_score"], n_iter=50, checkpoint=None
-    )
-    search = SimpleNamespace(space_=space, n_splits_=n_splits, refit=True)
+    search = MVRSMSearchCV(SVC(), space, error_score=options["error_score"])
     watch = CommonFailure(
-        search,
-        arguments,
-        Judge(search, len),
+        space,
+        Settings.of(search),
+        Objective(len, True, print),
         n_slots,
         has_succeeded=options["has_succeeded"],
     )
     params = params or space.sample(len(errors), random_state=0)
     for k, (point, folds) in enumerate(zip(params, errors, strict=True)):
-        watch.started(k, point)
-        folds = folds if isinstance(folds, list) else [folds] * n_splits
+        errors = folds if isinstance(folds, list) else [folds] * n_splits
+        folds = [fold_of(k, number, error) for number, error in enumerate(errors)]
         try:
-            for number, error in enumerate(folds):
-                watch.scored(fold_of(k, number, error), point)
+            for fold in folds:
+                watch.scored(fold, point)
+            watch.finished(k, Candidate(point, tuple(folds)))
         except ValueError as error:
             return int(str(error).split()[4])  # "The search ends after 3 of ..."
     return None

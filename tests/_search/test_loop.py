@@ -9,6 +9,7 @@ import pytest
 from sklearn_mvrsm._evaluation.scores import FoldScore
 from sklearn_mvrsm._optimizer.optimizer import SpaceExhaustedError
 from sklearn_mvrsm._search.loop import LONGEST_START, SearchLoop
+from sklearn_mvrsm._search.observers import Observer
 
 
 class Optimizer:
@@ -63,22 +64,16 @@ class Evaluator:
         return FoldScore(candidate, fold, **options)
 
 
-class Judge:
-    """Values candidates; gives up those named once it has seen two of their folds."""
+class Objective(Observer):
+    """Values candidates; prunes those named once it has seen two of their folds."""
 
     def __init__(self, hopeless=()):
         self.hopeless = set(hopeless)
 
-    def started(self, candidate, params):
-        pass
-
-    def scored(self, fold, params):
-        pass
-
     def value(self, number, candidate):
         return -candidate.mean_test_score("score")
 
-    def gives_up(self, number, folds):
+    def should_prune(self, number, folds):
         return number in self.hopeless and len(folds) == 2
 
 
@@ -94,6 +89,9 @@ class Notebook:
     def scored(self, fold, params):
         self.lines.append(("scored", fold.candidate, fold.fold, params["k"]))
 
+    def finished(self, number, candidate):
+        self.lines.append(("finished", number, len(candidate.folds)))
+
 
 def make_loop(
     optimizer, *, n_iter=12, n_splits=3, n_pending=2, observers=(), **options
@@ -103,7 +101,7 @@ def make_loop(
         n_iter=n_iter,
         n_splits=n_splits,
         n_pending=n_pending,
-        judge=options.get("judge", Judge()),
+        objective=options.get("objective", Objective()),
         fold_tasks=options.get("fold_tasks", lambda candidate: None),
         observers=observers,
         timeout=options.get("timeout"),
@@ -218,9 +216,11 @@ def test_observers_see_everything_in_order():
         ("started", 0, 0),
         ("scored", 0, 0, 0),
         ("scored", 0, 1, 0),
+        ("finished", 0, 2),
         ("started", 1, 1),
         ("scored", 1, 0, 1),
         ("scored", 1, 1, 1),
+        ("finished", 1, 2),
     ]
 
 
@@ -233,10 +233,14 @@ def test_callback_contexts_go_along_with_their_folds():
     assert evaluator.submitted == [(k, [k] * 3) for k in range(3)]
 
 
-def test_folds_of_a_candidate_that_is_given_up_are_skipped_even_if_they_ran():
+def test_folds_of_a_candidate_that_is_pruned_are_skipped_even_if_they_ran():
     evaluator = Evaluator()
     loop = make_loop(
-        Optimizer(), n_iter=3, n_splits=4, judge=Judge(hopeless={1}), n_pending=1
+        Optimizer(),
+        n_iter=3,
+        n_splits=4,
+        objective=Objective(hopeless={1}),
+        n_pending=1,
     )
     loop.run(evaluator)
     assert evaluator.cancelled == [1]
@@ -245,9 +249,11 @@ def test_folds_of_a_candidate_that_is_given_up_are_skipped_even_if_they_ran():
     assert loop.finished[1].folds[3].test_scores is None
 
 
-def test_the_last_fold_is_not_given_up():
+def test_the_last_fold_is_not_pruned():
     evaluator = Evaluator()
-    make_loop(Optimizer(), n_splits=2, judge=Judge(hopeless=range(12))).run(evaluator)
+    make_loop(Optimizer(), n_splits=2, objective=Objective(hopeless=range(12))).run(
+        evaluator
+    )
     assert evaluator.cancelled == []
 
 

@@ -11,18 +11,22 @@ from sklearn_mvrsm._search.observers import ProgressBar
 pytest.importorskip("tqdm", reason="tqdm is optional")
 
 
-class Judge:
-    def score(self, candidate: Candidate):
-        return candidate.mean_test_score("score")
+def score(candidate: Candidate):
+    return candidate.mean_test_score("score")
 
 
 def make_bar(n_slots=2):
-    return ProgressBar(3, 2, n_slots, Judge())
+    return ProgressBar(3, 2, n_slots, score)
 
 
 def done(bar, candidate, fold, score, status="ok"):
     scores = None if score is None else {"score": score}
     bar.scored(FoldScore(candidate, fold, status, scores), {})
+
+
+def finished(bar, candidate, *scores):
+    folds = [FoldScore(candidate, k, "ok", {"score": s}) for k, s in enumerate(scores)]
+    bar.finished(candidate, Candidate({}, tuple(folds)))
 
 
 def test_the_bar_counts_fits_and_shows_the_best_score(capsys):
@@ -33,10 +37,12 @@ def test_the_bar_counts_fits_and_shows_the_best_score(capsys):
         assert bar._bar.postfix == "failed=0, running=2"
         done(bar, 0, 0, 0.5)
         done(bar, 0, 1, 0.7)
+        finished(bar, 0, 0.5, 0.7)
         assert bar._bar.n == 2
         assert bar._bar.postfix == "best=0.6, failed=0, running=2"
         done(bar, 1, 0, None, "timeout")
         done(bar, 1, 1, None, "skipped")
+        finished(bar, 1, float("nan"), float("nan"))
         assert bar._bar.postfix == "best=0.6, failed=1, running=0"
         bar.started(2, {})
         done(bar, 2, 0, 0.1)
