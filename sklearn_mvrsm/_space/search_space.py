@@ -386,10 +386,10 @@ class SearchSpace(ConfigSpaceMethods):
     def cardinality(self) -> int | float:
         """Number of configurations, constraints ignored; ``math.inf`` with reals.
 
-        Exact, but for spaces with very many conditions that cross each other, where
-        it may be too large.
+        Exact up to 10,000, and without conditions; else the product of the numbers of
+        values, which is an upper bound.
         """
-        return count(self.parameters)
+        return count(self.parameters, self._layout.parents_first)
 
     def grid(self) -> Iterator[FloatArray]:
         """Go lazily through the canonical points of a finite space.

@@ -346,7 +346,7 @@ def test_estimators_of_the_folds_may_have_callbacks_of_their_own(tmp_path):
 
 
 def test_before_callbacks_existed_the_tree_does_nothing():
-    class Old:
+    class Old(BaseEstimator):
         refit = True
 
     tree = TaskTree(Old(), X, y, None)

@@ -831,24 +831,17 @@ def test_cardinality_is_the_number_of_configurations(seed):
     assert {point.tobytes() for point in space.grid()} == keys
 
 
-def test_cardinality_of_many_parameters_is_exact():
-    trees = {}
-    for k in range(60):
-        trees[f"a{k}"] = Integer(1, 5)
-        trees[f"b{k}"] = Categorical(list("uvw")).when({f"a{k}": [2, 4]})
-        trees[f"c{k}"] = Integer(1, 10**6).when({f"b{k}": "u"})
-    space = SearchSpace(trees)
-    assert space.cardinality == (3 + 2 * (2 + 10**6)) ** 60
-    assert SearchSpace({**trees, "x": R}).cardinality == math.inf
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [(9_999, 10_000), (10_000, 20_000), (10**9, 2 * 10**9)],  # exact is size + 1
+)
+def test_cardinality_is_exact_up_to_10_000_and_then_an_upper_bound(size, expected):
+    space = {"a": [0, 1], "b": Integer(1, size).when(a=1)}
+    assert SearchSpace(space).cardinality == expected
+    assert SearchSpace({**space, "x": R}).cardinality == math.inf
 
 
-def test_cardinality_with_a_child_of_very_many_parents_is_exact():
-    params = {f"a{k}": [0, 1] for k in range(100)}
-    params["child"] = Integer(1, 1000).when({name: 1 for name in params})
-    assert SearchSpace(params).cardinality == 2**100 - 1 + 1000
-
-
-def test_cardinality_where_conditions_cross_too_much_is_never_too_small():
+def test_cardinality_of_many_crossing_conditions_is_an_upper_bound():
     rng = np.random.default_rng(0)
     params = {f"a{k}": list(range(3)) for k in range(40)}
     for k in range(120):
@@ -859,21 +852,13 @@ def test_cardinality_where_conditions_cross_too_much_is_never_too_small():
 
 def test_a_long_chain_of_conditions_is_no_trouble():
     params = {"p0": [0, 1]}
-    for k in range(1, 150):
+    for k in range(1, 600):
         params[f"p{k}"] = Categorical([0, 1]).when({f"p{k - 1}": 1})
     space = SearchSpace(params)
-    assert space.cardinality == 151
-    assert len(list(space.grid())) == 151
-    assert len(space.decode(np.ones(150))) == 150
-    assert len(space.decode(np.zeros(150))) == 1
-
-
-def test_a_very_long_chain_is_counted_but_not_exactly():
-    n = 600
-    params = {"p0": [0, 1]}
-    for k in range(1, n):
-        params[f"p{k}"] = Categorical([0, 1]).when({f"p{k - 1}": 1})
-    assert SearchSpace(params).cardinality == 2**n
+    assert space.cardinality == 601
+    assert len(list(space.grid())) == 601
+    assert len(space.decode(np.ones(600))) == 600
+    assert len(space.decode(np.zeros(600))) == 1
 
 
 def test_two_hundred_wide_parameters_cost_nothing_special():
