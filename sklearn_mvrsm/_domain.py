@@ -117,11 +117,6 @@ class Domain:
         """Where the real coordinates are."""
         return slice(self.n_categorical + self.n_integer, self.d)
 
-    @property
-    def is_discrete(self) -> bool:
-        """Whether no coordinate is real."""
-        return self.n_real == 0
-
     @cached_property
     def lower(self) -> FloatArray:
         """Smallest value of each coordinate, shape ``(d,)``, read-only."""

@@ -30,7 +30,7 @@ def test_slices_are_the_coordinates_in_order(domain):
     assert np.array_equal(np.concatenate(blocks), every)
     counts = (domain.n_categorical, domain.n_integer, domain.n_real)
     assert tuple(map(len, blocks)) == counts
-    assert domain.is_discrete == (len(blocks[2]) == 0)
+    assert domain.n_real == len(blocks[2])
 
 
 def test_bounds_of_a_mixed_domain():
