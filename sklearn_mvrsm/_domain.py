@@ -8,9 +8,9 @@ takes one point of shape ``(d,)`` or a stack of points of shape ``(n, d)``.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -153,7 +153,7 @@ class Domain:
         return np.minimum(np.maximum(x, self.lower), self.upper)
 
     def round(self, x: FloatArray) -> FloatArray:
-        """Give the nearest point: whole categories and integers, reals clipped.
+        """Return the nearest point: whole categories and integers, reals clipped.
 
         Halves go up, so that every value between two ends owns an interval of the
         same length.
@@ -164,19 +164,6 @@ class Domain:
         whole += discrete - whole >= 0.5  # exact; floor(x + 0.5) is not
         discrete[...] = whole
         return nearest
-
-    def contains(self, x: FloatArray) -> bool | npt.NDArray[np.bool_]:
-        """Tell whether ``x`` is a point: inside, and whole where it has to be.
-
-        Returns
-        -------
-        bool or ndarray of shape (n,)
-            One answer a point.
-        """
-        discrete = x[..., : self.n_categorical + self.n_integer]
-        inside = ((self.lower <= x) & (x <= self.upper)).all(axis=-1)
-        answer = inside & (discrete == np.floor(discrete)).all(axis=-1)
-        return bool(answer) if x.ndim == 1 else np.asarray(answer)
 
     def sample(self, rng: np.random.Generator, n: int | None = None) -> FloatArray:
         """Draw points uniformly; each category and integer has the same chance.
@@ -223,32 +210,30 @@ def _frozen(values: npt.ArrayLike) -> FloatArray:
     return array
 
 
-@dataclass(frozen=True)
-class Region:
-    """The part of a box that holds configurations.
+class Region(Protocol):
+    """The part of a box that holds configurations: what a method sees of a space."""
 
-    Parameters
-    ----------
-    domain : Domain
-        The box.
-    canonical : callable
-        Maps points to the one representative of their configuration.
-    active : callable
-        Tells which coordinates of points exist.
-    feasible : callable
-        Tells whether one point is allowed.
-    """
+    @property
+    def domain(self) -> Domain:
+        """The box."""
 
-    domain: Domain
-    canonical: Callable[[FloatArray], FloatArray]
-    active: Callable[[FloatArray], BoolArray]
-    feasible: Callable[[FloatArray], bool]
+    def canonical(self, points: FloatArray, /) -> FloatArray:
+        """Return the one representative of each point's configuration."""
+        ...
+
+    def active(self, points: FloatArray, /) -> BoolArray:
+        """Return which coordinates of each point exist."""
+        ...
+
+    def feasible(self, point: FloatArray, /) -> bool:
+        """Return whether one point is allowed."""
+        ...
 
 
 def redraw(
     region: Region, points: FloatArray, active: BoolArray, rng: np.random.Generator
 ) -> FloatArray:
-    """Give uniform values to the coordinates that have come into existence.
+    """Draw uniform values of the coordinates that have come into existence.
 
     Parameters
     ----------

@@ -23,6 +23,13 @@ def wild_points(domain, n=500, seed=0):
     return x
 
 
+def contains(domain, x):
+    """Which points are inside, and whole where they have to be."""
+    whole = x[..., : domain.real.start]
+    inside = ((domain.lower <= x) & (x <= domain.upper)).all(axis=-1)
+    return inside & (whole == np.floor(whole)).all(axis=-1)
+
+
 @every_domain
 def test_slices_are_the_coordinates_in_order(domain):
     every = np.arange(domain.d)
@@ -30,7 +37,6 @@ def test_slices_are_the_coordinates_in_order(domain):
     assert np.array_equal(np.concatenate(blocks), every)
     counts = (domain.n_categorical, domain.n_integer, domain.n_real)
     assert tuple(map(len, blocks)) == counts
-    assert domain.n_real == len(blocks[2])
 
 
 def test_bounds_of_a_mixed_domain():
@@ -41,7 +47,7 @@ def test_bounds_of_a_mixed_domain():
 
 def test_neutral_is_the_first_category_and_the_middle_of_the_rest():
     assert MIXED.neutral.tolist() == [0, 0, 0, 0, 7, 2**52, 0.25, 5]
-    assert MIXED.contains(MIXED.neutral)
+    assert contains(MIXED, MIXED.neutral)
 
 
 @every_domain
@@ -65,7 +71,7 @@ def test_round_gives_a_point_and_leaves_points_alone(domain):
     before = x.copy()
     y = domain.round(x)
     assert np.array_equal(x, before)
-    assert np.all(domain.contains(y))
+    assert np.all(contains(domain, y))
     assert np.array_equal(domain.round(y), y)
     split = domain.real.start
     inside = domain.clip(x)
@@ -99,31 +105,15 @@ def test_round_is_exact_up_to_the_last_bit(x, nearest):
 @every_domain
 def test_one_point_and_a_stack_of_points_agree(domain):
     x = wild_points(domain, 20)
-    for method in (domain.clip, domain.round, domain.contains):
+    for method in (domain.clip, domain.round):
         assert np.array_equal(method(x), [method(row) for row in x])
-    assert isinstance(domain.contains(x[0]), bool)
-    assert domain.contains(x).shape == (20,)
-
-
-def test_contains_refuses_what_is_outside_or_not_whole():
-    inside = MIXED.lower.copy()
-    assert MIXED.contains(inside)
-    for j in range(MIXED.d):
-        for wrong in (MIXED.lower[j] - 1.0, MIXED.upper[j] + 2.0, np.nan):
-            x = inside.copy()
-            x[j] = wrong
-            assert not MIXED.contains(x)
-    for j in range(MIXED.real.start):
-        x = inside.copy()
-        x[j] += 0.25
-        assert not MIXED.contains(x)
 
 
 @every_domain
 def test_samples_are_points_drawn_one_like_many(domain):
     x = domain.sample(np.random.default_rng(3), 200)
     assert x.shape == (200, domain.d)
-    assert np.all(domain.contains(x))
+    assert np.all(contains(domain, x))
     one = domain.sample(np.random.default_rng(5))
     assert one.shape == (domain.d,)
     assert np.array_equal(one, domain.sample(np.random.default_rng(5), 1)[0])

@@ -17,14 +17,14 @@ from scipy.special import erfcx, ndtr
 from sklearn_mvrsm._domain import BoolArray, FloatArray
 from sklearn_mvrsm._surrogate import RealSlice
 
-__all__ = ["climb_expected_improvement", "log_expected_improvement"]
+__all__ = ["log_expected_improvement", "maximise_expected_improvement"]
 
 
 _Floats = FloatArray | np.float64
 
 NEAR = -1.0  # of z: below, h is the small difference of two terms
 ROOT_2_PI = math.sqrt(2.0 * math.pi)
-TOLERANCE = 1e-4  # relative change of log EI at which a climb ends
+TOLERANCE = 1e-4  # relative change of log EI at which L-BFGS ends
 
 
 def log_expected_improvement(
@@ -70,7 +70,7 @@ def _log_h_far(z: _Floats) -> tuple[_Floats, _Floats]:
     return np.log(ratio) - 0.5 * z**2 - math.log(ROOT_2_PI), slope
 
 
-def climb_expected_improvement(
+def maximise_expected_improvement(
     posterior: RealSlice,
     start: FloatArray,
     box: tuple[FloatArray, FloatArray],

@@ -19,7 +19,7 @@ __all__ = ["single_threaded"]
 
 @cache
 def _libraries() -> Any:
-    """Look up once what is loaded: NumPy's and SciPy's BLAS."""
+    """Return what is loaded: NumPy's and SciPy's BLAS."""
     return ThreadpoolController().select(user_api="blas")
 
 
@@ -30,6 +30,6 @@ would restore what the other had set, and it would stay."""
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Let BLAS use one thread within a block, which threads enter one at a time."""
+    """Limit BLAS to one thread within a block, which threads enter one at a time."""
     with _one_at_a_time, _libraries().limit(limits=1):
         yield

@@ -1,13 +1,16 @@
-"""New points from known ones: initial designs, and candidates near the best.
+"""Points to choose from: the initial design, neighbours of the best, what is new."""
 
-Everything here draws; nothing here looks at the objective.
-"""
+from collections.abc import Set
 
 import numpy as np
 
 from sklearn_mvrsm._domain import Domain, FloatArray, Region, redraw
 
-__all__ = ["initial_design", "neighbours"]
+__all__ = ["admissible", "initial_design", "neighbours"]
+
+
+ANYWHERE = 0.5  # share of the moves of an integer that end at a uniform value
+LEAST_CHANCE = 1e-9  # of a change
 
 
 def initial_design(region: Region, rng: np.random.Generator, n: int) -> FloatArray:
@@ -83,7 +86,7 @@ def neighbours(
     change = (rng.random(chosen.shape) < chance) & active
     still = ~change.any(axis=1)
     # who would be first, had each its chance per unit of time
-    wait = rng.standard_exponential(chosen.shape) / np.maximum(chance, 1e-9)
+    wait = rng.standard_exponential(chosen.shape) / np.maximum(chance, LEAST_CHANCE)
     wait[~active] = np.inf
     change[still, wait[still].argmin(axis=1)] = True
     stepped = _steps(region.domain, chosen, width, rng)
@@ -93,7 +96,7 @@ def neighbours(
 def _steps(
     domain: Domain, points: FloatArray, width: float, rng: np.random.Generator
 ) -> FloatArray:
-    """Change every coordinate of every point."""
+    """Return points in which every coordinate has changed."""
     n = len(points)
     uniform = domain.sample(rng, n)
     step = rng.normal(size=points.shape) * width * domain.span
@@ -101,10 +104,18 @@ def _steps(
     whole = np.maximum(np.round(np.abs(step[:, integer])), 1.0)
     step[:, integer] = np.copysign(whole, step[:, integer])
     moved = reflect(points + step, domain.lower, domain.upper)
-    anywhere = rng.random((n, domain.n_integer)) < 0.5
+    anywhere = rng.random((n, domain.n_integer)) < ANYWHERE
     moved[:, integer] = np.where(anywhere, uniform[:, integer], moved[:, integer])
     sizes = np.array(domain.category_sizes, dtype=np.float64)
     ahead = 1.0 + np.floor(rng.random((n, domain.n_categorical)) * (sizes - 1.0))
     other = np.mod(points[:, domain.categorical] + ahead, sizes)
     moved[:, domain.categorical] = np.where(sizes > 1.0, other, 0.0)
     return moved
+
+
+def admissible(region: Region, points: FloatArray, seen: Set[bytes]) -> FloatArray:
+    """Return the points that are new and feasible, each once, in their order."""
+    keys = {row.tobytes(): i for i, row in enumerate(points)}
+    novel = points[sorted(i for key, i in keys.items() if key not in seen)]
+    allowed = np.array([region.feasible(each) for each in novel], np.bool_)
+    return np.asarray(novel[allowed])

@@ -1,7 +1,7 @@
 """Ask and tell: the one place where names meet arrays."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from sklearn_mvrsm._domain import FloatArray, Region
 from sklearn_mvrsm._history import History
 from sklearn_mvrsm._optimizer.blas import single_threaded
 from sklearn_mvrsm._optimizer.candidates import initial_design
+from sklearn_mvrsm._optimizer.method import Method
 from sklearn_mvrsm._optimizer.mvrsm import MvrsmMethod
 from sklearn_mvrsm._paper import PaperMethod
 from sklearn_mvrsm._space import Originals, SearchSpace, default_params, plain
@@ -21,8 +22,11 @@ __all__ = ["MVRSMOptimizer", "SpaceExhaustedError", "Trial"]
 
 Params = dict[str, Any]
 
-MOST_INITIAL_POINTS = 24  # as in the paper's experiments
-METHODS = ("mvrsm", "paper")
+# of a region, a seed and the evaluations in all
+METHODS: dict[str, Callable[[Region, int, int | None], Method]] = {
+    "mvrsm": lambda region, seed, n_iter: MvrsmMethod(region, seed),
+    "paper": PaperMethod,
+}
 _KEPT = (bool, float, int, str, np.generic, type(None))  # values, as they were told
 NOVEL_TRIES = 200  # random points drawn before the settings are gone through
 
@@ -127,35 +131,26 @@ class MVRSMOptimizer:
         include_default: bool = True,
     ) -> None:
         if method not in METHODS:
-            raise ValueError(f"'method' must be one of {METHODS}, got {method!r}")
+            known = tuple(METHODS)
+            raise ValueError(f"'method' must be one of {known}, got {method!r}")
         n_initial_points, n_iter = plain(n_initial_points), plain(n_iter)
         if n_initial_points is not None and n_initial_points < 0:
             raise ValueError(
                 f"'n_initial_points' must be >= 0 or None, got {n_initial_points}"
             )
-        self.space = space = SearchSpace.from_any(space)
-        d = space.domain.d
-        usual = MOST_INITIAL_POINTS if method == "paper" else 6 + d // 3
+        self.space = SearchSpace.from_any(space)
+        self._rng = np.random.default_rng(random_state)
+        seed = int(self._rng.integers(2**31))
+        self._method = METHODS[method](self.space, seed, n_iter)
         self.n_initial_points = (
-            min(usual, MOST_INITIAL_POINTS)
+            self._method.n_initial_points
             if n_initial_points is None
             else n_initial_points
         )
-        self._rng = np.random.default_rng(random_state)
-        seed = int(self._rng.integers(2**31))
-        region = Region(space.domain, space.canonical, space.active, space.feasible)
-        self._method: MvrsmMethod | PaperMethod = (
-            MvrsmMethod(region, seed)
-            if method == "mvrsm"
-            else PaperMethod(region, seed, n_iter)
-        )
-        self._may_repeat = method == "paper"
-        self._design = initial_design(region, self._rng, self.n_initial_points)
-        if method == "paper":
-            drawn = self.space.domain.sample(self._rng, self.n_initial_points)
-            self._design = self.space.canonical(drawn)
+        design = initial_design(self.space, self._rng, self.n_initial_points)
+        self._design = self._method.initial_points(design, self._rng)
         self._trials: list[Trial] = []
-        self._points = np.empty((0, d))
+        self._points = np.empty((0, self.space.domain.d))
         self._values: FloatArray = np.empty(0)
         self._pending: list[_Pending] = []
         self._queue: list[_Pending] = []
@@ -350,7 +345,7 @@ class MVRSMOptimizer:
         )
 
     def _propose(self) -> FloatArray:
-        if not self._may_repeat and len(self._seen) >= self.space.cardinality:
+        if not self._method.may_repeat and len(self._seen) >= self.space.cardinality:
             raise self._exhausted()
         history = self._history()
         finite = history.values[np.isfinite(history.values)]
@@ -362,7 +357,7 @@ class MVRSMOptimizer:
             return self._random_point()
         else:
             point = self._method.propose(history, self._rng)
-        new = self._may_repeat or point.tobytes() not in self._seen
+        new = self._method.may_repeat or point.tobytes() not in self._seen
         if new and self.space.feasible(point):
             return point
         return self._random_point()
@@ -371,7 +366,7 @@ class MVRSMOptimizer:
         """Draw a feasible configuration, a new one unless it may repeat."""
         for _ in range(NOVEL_TRIES):
             point = self.space.sample_point(self._rng)
-            if self._may_repeat or point.tobytes() not in self._seen:
+            if self._method.may_repeat or point.tobytes() not in self._seen:
                 return point
         domain = self.space.domain
         real = np.arange(domain.d) >= domain.d - domain.n_real

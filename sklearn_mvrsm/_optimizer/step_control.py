@@ -10,19 +10,23 @@ import numpy as np
 
 from sklearn_mvrsm._domain import FloatArray
 
-__all__ = ["COORDINATE", "MODEL", "Steps"]
+__all__ = ["COORDINATE", "MODEL", "StepControl"]
 
 
 MODEL, COORDINATE = 0, 1
 DECAY = 0.98  # of the success counts, a step
 FLOOR = 0.15  # smallest chance of either kind of step
+TRIED, IMPROVED = 2.0, 1.0  # counts of each kind before the first step
 WIDEST, WIDTH, NARROWEST = 0.4, 0.2, 0.0025  # of a coordinate step
+STREAK = 3  # successes in a row after which a step is doubled
 PATIENCE = (5.0, 20.0)  # fewest and most failures until a step is halved, else d / 2
 HORIZON = 200  # steps until only single coordinates change
+CHANGED = 20.0  # coordinates that change in the first step, on average
+LEAST_CHANCE = 0.25  # of an irrelevant coordinate, against that of the average one
 
 
-class Steps:
-    """Takes note of steps and their success.
+class StepControl:
+    """Counts of the kinds of step and their successes, and the width that follows.
 
     Parameters
     ----------
@@ -47,18 +51,18 @@ class Steps:
         self._kind: dict[bytes, int] = {}  # kind of step behind each pending point
         self.width = WIDTH
         self.n = 0
-        self.tried = np.array([2.0, 2.0])
-        self.improved = np.array([1.0, 1.0])
+        self.tried = np.full(2, TRIED)
+        self.improved = np.full(2, IMPROVED)
         self.best = math.inf
 
     def draw(self, rng: np.random.Generator) -> int:
-        """Choose the kind of the next step."""
+        """Draw the kind of the next step, by its rate of success."""
         rate = self.improved / self.tried
         chance = np.clip(rate[MODEL] / max(rate.sum(), 1e-12), FLOOR, 1.0 - FLOOR)
         return MODEL if rng.random() < chance else COORDINATE
 
     def propose(self, point: FloatArray, kind: int, pending: FloatArray) -> None:
-        """Remember the step behind a point, and those behind the pending ones only.
+        """Store the kind of the step behind a point, and drop all but the pending ones.
 
         Proposals that were not taken are never told.
         """
@@ -67,7 +71,7 @@ class Steps:
         self._kind[point.tobytes()] = kind
 
     def observe(self, point: FloatArray, value: float) -> None:
-        """Take note of whether the step that proposed ``point`` improved."""
+        """Count whether the step that proposed ``point`` improved on the best value."""
         better = math.isfinite(value) and value < self.best
         self.best = value if better else self.best
         kind = self._kind.pop(point.tobytes(), None)
@@ -79,12 +83,14 @@ class Steps:
             self._adapt_width(better)
 
     def count(self, kind: int, better: bool) -> None:
-        """Count a step of which nothing is told, or will be."""
+        """Count a step."""
         self.tried[kind] = DECAY * self.tried[kind] + 1.0
         self.improved[kind] = DECAY * self.improved[kind] + better
 
     def chance(self, relevance: FloatArray) -> FloatArray:
-        """Probability that each coordinate changes: falls with time, grows with use.
+        """Return the probability that each coordinate changes.
+
+        It falls with the steps made and grows with relevance.
 
         Parameters
         ----------
@@ -95,14 +101,14 @@ class Steps:
         ndarray of shape (d,)
         """
         share = 1.0 - math.log1p(min(self.n, HORIZON)) / math.log1p(HORIZON)
-        chance = max(1.0 / self._d, min(1.0, 20.0 / self._d) * share)
+        chance = max(1.0 / self._d, min(1.0, CHANGED / self._d) * share)
         scaled = chance * relevance / relevance.mean()
-        return np.asarray(np.clip(scaled, 0.25 * chance, 1.0))
+        return np.asarray(np.clip(scaled, LEAST_CHANCE * chance, 1.0))
 
     def _adapt_width(self, better: bool) -> None:
         streak, (low, high) = self._streak, PATIENCE
         self._streak = max(streak, 0) + 1 if better else min(streak, 0) - 1
-        if self._streak >= 3:
+        if self._streak >= STREAK:
             self.width, self._streak = min(2.0 * self.width, WIDEST), 0
         elif self._streak <= -min(max(self._d / 2.0, low), high):
             self.width, self._streak = self.width / 2.0, 0

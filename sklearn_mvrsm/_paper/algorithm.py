@@ -19,6 +19,7 @@ from sklearn_mvrsm._paper.splines import RidgeSplines, minimise_spline, paper_ba
 __all__ = ["PaperMethod"]
 
 
+INITIAL_POINTS = 24  # as in the paper's experiments
 RIDGE = 1e-8  # the paper's regularisation factor: P_0 = I / RIDGE
 ITERATIONS = 20  # of L-BFGS
 SCALE_FLOOR = 1e-8  # a first value nearer to zero does not scale the others
@@ -50,6 +51,9 @@ class PaperMethod:
         Evaluations in all, where known: there is no exploration before the last.
     """
 
+    may_repeat = True
+    n_initial_points = INITIAL_POINTS
+
     def __init__(self, region: Region, seed: int, n_iter: int | None) -> None:
         self.region = region
         self.relaxed = region.domain.relaxed()
@@ -61,6 +65,13 @@ class PaperMethod:
         self._best = math.inf
         self._best_point: FloatArray = region.domain.neutral
         self._aside: list[FloatArray] = []  # failures before the first success
+
+    def initial_points(
+        self, design: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return uniform points, as many as the design has."""
+        drawn = self.region.domain.sample(rng, len(design))
+        return self.region.canonical(drawn)
 
     def observe(self, point: FloatArray, value: float) -> None:
         """Update the surrogate with one evaluation."""

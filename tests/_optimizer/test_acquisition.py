@@ -7,8 +7,8 @@ from sklearn_mvrsm._domain import Domain
 from sklearn_mvrsm._optimizer.acquisition import (
     _log_h_far,
     _log_h_near,
-    climb_expected_improvement,
     log_expected_improvement,
+    maximise_expected_improvement,
 )
 from sklearn_mvrsm._paper.splines import RidgeSplines, minimise_spline, paper_basis
 from sklearn_mvrsm._surrogate.posterior import Posterior
@@ -158,7 +158,7 @@ def test_more_iterations_do_not_make_it_worse():
         assert values[2] <= values[0] + 1e-9
 
 
-# --- climbing expected improvement ------------------------------------------------
+# --- maximising expected improvement ----------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_the_top_of_the_improvement_is_found_and_its_height_is_told():
     start = np.array([2.0, 0.0, 0.0, 5.0, 2.0, 0.0, 0.0])
     box = np.full(7, -3.0), np.full(7, 3.0)
     free = np.arange(7) >= 5
-    top, score = climb_expected_improvement(Bowl(), start, box, free, 50)
+    top, score = maximise_expected_improvement(Bowl(), start, box, free, 50)
     np.testing.assert_array_equal(top[:5], start[:5])
     assert score == pytest.approx(score_at(top), rel=1e-9)
     assert top[-2] == pytest.approx(0.5, abs=1e-3)
@@ -217,10 +217,10 @@ def test_the_top_of_the_improvement_is_found_and_its_height_is_told():
         assert score_at(top + np.append(np.zeros(5), step)) < score
 
 
-def test_climbing_ends_at_the_walls_of_its_box_and_moves_what_is_free():
+def test_maximisation_ends_at_the_walls_of_its_box_and_moves_what_is_free():
     start = np.zeros(3)
     box = np.full(3, -0.1), np.full(3, 0.2)
     free = np.array([False, False, True])
-    top, score = climb_expected_improvement(Bowl(), start, box, free, 20)
+    top, score = maximise_expected_improvement(Bowl(), start, box, free, 20)
     np.testing.assert_allclose(top, [0.0, 0.0, 0.2])
     assert score > score_at(start)

@@ -134,7 +134,7 @@ def test_canonical_is_idempotent_to_the_last_bit(space):
     once = space.canonical(x)
     assert np.array_equal(x, before)
     assert space.canonical(once).tobytes() == once.tobytes()
-    assert np.all(space.domain.contains(once))
+    assert np.array_equal(space.domain.round(once), once)
     for row, point in zip(x, once, strict=True):
         assert same_params(space.decode(row), space.decode(point))
 
