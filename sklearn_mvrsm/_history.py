@@ -1,4 +1,4 @@
-"""What a method is shown: evaluated points with their values, and points under way."""
+"""The observations of a method, and the points that are evaluated at present."""
 
 import math
 from collections.abc import Set
@@ -11,9 +11,9 @@ from sklearn_mvrsm._domain import FloatArray
 __all__ = ["History", "impute_failures"]
 
 
-OUTLIER = 30.0  # times the height of the worst tenth above the best: diverged
-CEILING = 10.0  # times that height, to which what is above is lowered then
-FEWEST = 8  # values of which one can be told to be an outlier
+OUTLIER = 30.0  # (max - best) / (q90 - best), above which values are clipped
+CEILING = 10.0  # (clipped - best) / (q90 - best)
+FEWEST = 8  # values, of fewer none is clipped
 LARGEST = 8e307  # less than half of what a float64 can hold
 
 
@@ -40,13 +40,12 @@ class History:
 
 
 def impute_failures(values: FloatArray) -> FloatArray:
-    """Return what the surrogate is shown: values that are finite and of one kind.
+    """Return finite values for the surrogate.
 
-    One that has diverged must not hide the differences between the others: where a
-    value lies thirty times as far above the best as the worst tenth do, all values are
-    cut at ten times. A failure counts as the worst of the rest, 0 where there is none:
-    it must not look promising either. Values are cut at +-8e307 in any case, so that
-    differences are finite.
+    If max - best > 30 (q90 - best), values are clipped at best + 10 (q90 - best): one
+    that has diverged would hide the differences between the others. A failure takes
+    the worst of the other values, 0 where there is none. All are clipped at +-8e307, so
+    that differences are finite.
     """
     finite = np.isfinite(values)
     if not finite.any():
@@ -58,7 +57,7 @@ def impute_failures(values: FloatArray) -> FloatArray:
 
 
 def _ceiling(values: FloatArray) -> float:
-    """Return the height at which values are cut, if one of them is an outlier."""
+    """Return the value at which others are clipped, if one is an outlier."""
     n = len(values)
     if n < FEWEST:
         return math.inf

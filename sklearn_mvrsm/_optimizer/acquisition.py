@@ -2,7 +2,7 @@
 
 Notation
 --------
-``m, v``    the surrogate's value and posterior deviation at a candidate
+``m, v``    value and posterior deviation of the surrogate at a candidate
 ``y*``      the best observation
 ``EI``      expected improvement on it, ``v h(z)`` with ``z = (y* - m) / v`` and
             ``h(z) = z Phi(z) + phi(z)`` (Jones, Schonlau and Welch, 1998)
@@ -22,7 +22,9 @@ __all__ = ["log_expected_improvement", "maximise_expected_improvement"]
 
 _Floats = FloatArray | np.float64
 
-NEAR = -1.0  # of z: below, h is the small difference of two terms
+NEAR = -1.0  # of z: below, h is the small difference of two terms,
+FAR = -50.0  # and below this, its leading term
+FURTHEST = -1e3  # z itself where it is squared, so that it does not overflow
 ROOT_2_PI = math.sqrt(2.0 * math.pi)
 TOLERANCE = 1e-4  # relative change of log EI at which L-BFGS ends
 
@@ -42,6 +44,7 @@ def log_expected_improvement(
     ndarray of shape (m,)
     """
     z = np.asarray((best - value) / deviation)
+    # log EI = log v + log h(z)
     log_h, near = np.empty_like(z), z > NEAR
     log_h[near], _ = _log_h_near(z[near])
     log_h[~near], _ = _log_h_far(z[~near])
@@ -61,10 +64,11 @@ def _log_h_far(z: _Floats) -> tuple[_Floats, _Floats]:
     Evaluated in logarithms, so that hopeless candidates still compare (Ament et al.,
     2023).
     """
-    bounded = np.maximum(z, -1e3)
+    bounded = np.maximum(z, FURTHEST)
     # Phi / phi, and h / phi = 1 + z Phi / phi, which is about z^-2 far below
+    # erfcx(x) = exp(x^2) erfc(x), so that Phi / phi does not underflow
     tail = 0.5 * ROOT_2_PI * erfcx(-bounded / math.sqrt(2.0))
-    exact = bounded > -50.0
+    exact = bounded > FAR
     ratio = np.where(exact, 1.0 + bounded * tail, 1.0 / bounded**2)
     slope = np.where(exact, tail / ratio, -z)
     return np.log(ratio) - 0.5 * z**2 - math.log(ROOT_2_PI), slope
@@ -107,6 +111,7 @@ def maximise_expected_improvement(
         z = np.float64(-here.value / here.deviation)
         both = _log_h_near(z) if z > NEAR else _log_h_far(z)
         log_h, slope = (float(each) for each in both)
+        # d log EI = h'/h dz + dv / v, with dz = -dm / v - z dv / v
         gradient = here.gradient(
             -slope / here.deviation, float(1.0 - slope * z) / here.deviation
         )

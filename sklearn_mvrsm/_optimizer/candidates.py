@@ -85,7 +85,8 @@ def neighbours(
     active = region.active(chosen)
     change = (rng.random(chosen.shape) < chance) & active
     still = ~change.any(axis=1)
-    # who would be first, had each its chance per unit of time
+    # where none has changed, one does: the first to arrive, were changes Poisson
+    # processes with the chances as rates, so that ratios of chances are kept
     wait = rng.standard_exponential(chosen.shape) / np.maximum(chance, LEAST_CHANCE)
     wait[~active] = np.inf
     change[still, wait[still].argmin(axis=1)] = True

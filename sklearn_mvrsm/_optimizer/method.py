@@ -34,7 +34,7 @@ class Method(Protocol):
         ...
 
     def observe(self, point: FloatArray, value: float) -> None:
-        """Take in one evaluation; not finite is a failure."""
+        """Update with one evaluation; a value that is not finite is a failure."""
         ...
 
     def propose(self, history: History, rng: np.random.Generator) -> FloatArray:

@@ -72,7 +72,7 @@ class MvrsmMethod:
         return design
 
     def observe(self, point: FloatArray, value: float) -> None:
-        """Take note of whether the step that proposed ``point`` improved."""
+        """Count whether the step that proposed ``point`` improved."""
         self.control.observe(point, value)
 
     def propose(self, history: History, rng: np.random.Generator) -> FloatArray:

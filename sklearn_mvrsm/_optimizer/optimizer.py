@@ -28,7 +28,7 @@ METHODS: dict[str, Callable[[Region, int, int | None], Method]] = {
     "paper": PaperMethod,
 }
 _KEPT = (bool, float, int, str, np.generic, type(None))  # values, as they were told
-NOVEL_TRIES = 200  # random points drawn before the settings are gone through
+NOVEL_TRIES = 200  # random points drawn before all settings are tried in order
 
 
 class SpaceExhaustedError(RuntimeError):
@@ -54,7 +54,7 @@ class Trial:
 @dataclass(frozen=True)
 class _Pending:
     params: Params  # with the objects that were declared
-    given: Params  # to who asked
+    given: Params  # as returned by `ask`
     point: FloatArray
 
 
@@ -94,10 +94,10 @@ class MVRSMOptimizer:
 
     Notes
     -----
-    :meth:`tell` only takes note; :meth:`ask` thinks. Two calls of :meth:`ask` without
-    a :meth:`tell` between them return different configurations: the first is taken to
-    have its predicted value until the truth arrives. Values may be told in any order,
-    also of configurations that were never asked for.
+    :meth:`tell` is cheap; :meth:`ask` fits the model and proposes. Two calls of
+    :meth:`ask` without a :meth:`tell` between them return different configurations: the
+    first is taken to have its predicted value until the truth arrives. Values may be
+    told in any order, also of configurations that were never asked for.
 
     ``method="mvrsm"`` never proposes a configuration twice. ``method="paper"`` can.
 
@@ -198,7 +198,7 @@ class MVRSMOptimizer:
     # --- ask and tell ---------------------------------------------------------
 
     def enqueue(self, params: Mapping[str, Any]) -> None:
-        """Let :meth:`ask` return these parameters before it thinks for itself.
+        """Queue parameters for :meth:`ask`, before proposals of the method.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ class MVRSMOptimizer:
             self._method.observe(point, value)
 
     def predict(self, points: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Say what the surrogate expects; nothing changes by asking.
+        """Return what the surrogate expects; nothing changes by asking.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ __all__ = ["Plan", "enqueue_first", "make_optimizer"]
 def enqueue_first(
     optimizer: MVRSMOptimizer, points: Sequence[Mapping[str, Any]], n_iter: int
 ) -> None:
-    """Have configurations proposed first; warn where they are more than ``n_iter``.
+    """Enqueue configurations; warn where they are more than ``n_iter``.
 
     Raises
     ------

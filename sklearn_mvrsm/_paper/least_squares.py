@@ -53,7 +53,7 @@ class RecursiveLeastSquares:
         self._root: FloatArray | None = None  # S, once in primal form
 
     def update(self, phi: FloatArray, y: float) -> None:
-        """Take in one observation.
+        """Update the weights with one observation.
 
         Parameters
         ----------
@@ -103,7 +103,8 @@ class RecursiveLeastSquares:
     def _update_primal(self, root: FloatArray, phi: FloatArray, y: float) -> None:
         v = phi @ root
         gain = root @ v  # P phi
-        total = 1.0 + float(v @ v)
+        total = 1.0 + float(v @ v)  # 1 + phi^T P phi
+        # c <- c + P phi (y - phi^T c) / (1 + phi^T P phi)
         self.weights += (y - phi @ self.weights) / total * gain
         # S <- S - P phi v^T / (total + sqrt(total)), in place
         dger(-1.0 / (total + np.sqrt(total)), gain, v, a=root, overwrite_a=1)

@@ -9,6 +9,9 @@ from sklearn_mvrsm._domain import BoolArray, Domain, FloatArray
 __all__ = ["perturb_as_paper"]
 
 
+REACH = 0.1  # of a real, in ranges over the root of d
+
+
 def perturb_as_paper(
     domain: Domain, point: FloatArray, free: BoolArray, rng: np.random.Generator
 ) -> FloatArray:
@@ -64,7 +67,7 @@ def _real_step(
     domain: Domain, i: int, value: float, d: int, rng: np.random.Generator
 ) -> float:
     low, high = float(domain.lower[i]), float(domain.upper[i])
-    deviation = 0.1 * (high - low) / math.sqrt(d)  # appendix B
+    deviation = REACH * (high - low) / math.sqrt(d)  # appendix B
     while True:
         moved = value + deviation * rng.normal()
         if low <= moved <= high:

@@ -36,9 +36,10 @@ LEARN_WORK = 2e8  # as far as the square of their number times d stays below
 POWERS = (0.0, 0.5, 1.0)  # of the relevance, the likelihood chooses
 RELEVANCE_LIMIT = 8.0  # a coordinate's scale lies in 1/8 .. 8
 TRUSTED_FROM = 50  # observations at which relevance counts by half
-WARP_FROM = 3  # observations a coordinate: fewer do not tell a warp from bad luck
+WARP_FROM = 3  # observations a coordinate: a warp is not chosen from fewer
 WARP_NOISE = 0.1  # share of variance left unexplained, above which nothing is warped
 FIRST_STEPS, LATER_STEPS = 15, 6  # of L-BFGS for variances, twice with lengthscales
+FIRST_RELEVANCE_STEPS, LATER_RELEVANCE_STEPS = 30, 10  # of L-BFGS
 LEARN_FROM = 8  # fewer observations say nothing about the hyperparameters
 
 
@@ -119,14 +120,16 @@ def _additive(
     span = np.where(domain.span > 0.0, domain.span, 1.0)
     unit[:, numbers] = ((points - domain.lower) / span)[:, numbers]
     features, group = additive_features(unit, active, domain.category_sizes)
-    steps = 10
+    steps = LATER_RELEVANCE_STEPS
     if start is None:
-        start, steps = np.full(d, np.log(0.5 / max(d, 1))), 30
+        # half of the variance of y, shared out among the coordinates
+        start, steps = np.full(d, np.log(0.5 / max(d, 1))), FIRST_RELEVANCE_STEPS
     return fit_relevance(features, group, y, start, steps)
 
 
 def _relevance(log_variance: FloatArray, n: int) -> FloatArray:
     """Return scales of the coordinates; from few points, shrunk towards equal."""
+    # root of the variance over the geometric mean, its logarithm shrunk by n / (n + 50)
     away = log_variance - log_variance.mean()
     scale = np.exp(0.5 * away * n / (n + TRUSTED_FROM))
     return np.asarray(np.clip(scale, 1.0 / RELEVANCE_LIMIT, RELEVANCE_LIMIT))
@@ -145,6 +148,7 @@ def _maximise_posterior(
     coordinates = MaternFeatures(domain)
     features = coordinates.features(points, active)
     scaled = features * np.exp(-kernel.log_lengthscales)[coordinates.group]
+    # the same for every power: it does not depend on the relevance
     matern, _ = matern_52(squared_distances(scaled, scaled))
     start, best = kernel.hyperparameters, np.inf
     chosen = KernelTerms(np.zeros((KINDS, 0, 0)), None, matern)

@@ -36,6 +36,10 @@ from sklearn_mvrsm._surrogate.span_basis import span_basis
 __all__ = ["Features", "Kernel", "safe_cholesky"]
 
 
+PROBES = 100  # points that tell the variance of each spline over the box
+LEAST_JITTER = 1e-12  # of the mean of the diagonal
+
+
 @dataclass(frozen=True)
 class Features:
     """Features of n points, a row each.
@@ -85,7 +89,7 @@ class Features:
         for own, their, weight in zip(
             self.codes.T, other.codes.T, weights, strict=True
         ):
-            total += weight * (own[:, np.newaxis] == their)
+            total += weight * (own[:, np.newaxis] == their)  # nan equals nothing
         return total
 
     def different(self, other: "Features", weights: FloatArray) -> FloatArray:
@@ -141,8 +145,9 @@ class Kernel:
     @cached_property
     def _basis(self) -> _Basis:
         rng = np.random.default_rng(self.seed)  # the same draws for every relevance
-        probes = self.domain.sample(rng, 100)
+        probes = self.domain.sample(rng, PROBES)
         splines, kind = span_basis(self.domain, rng, self.relevance)
+        # each kind of spline gets a variance of one, on average over the box
         variance = splines.features(probes).var(axis=0)
         total = np.bincount(kind, weights=variance, minlength=KINDS)
         norm = 1.0 / np.where(total > 0.0, total, 1.0)
@@ -189,7 +194,7 @@ class Kernel:
         active : ndarray of bool of shape (n, d)
         """
         splines = self.splines.features(points)
-        splines *= self.spline_scale
+        splines *= self.spline_scale  # so that the weights have a variance of one
         matern = self.matern_features.features(points, active)
         matern *= self.inverse_lengthscales
         n_codes = 0 if self.one_hot else self.domain.n_categorical
@@ -229,7 +234,7 @@ class Kernel:
         """Return the diagonal of a covariance."""
         similarity = None
         if self.overlap.count:
-            similarity = np.einsum("ij,ij->i", rows.overlap, rows.overlap)
+            similarity = np.einsum("ij,ij->i", rows.overlap, rows.overlap)  # S(x, x)
             if not self.one_hot:
                 similarity += ~np.isnan(rows.codes) @ self.overlap.shares
         splines = np.einsum("ij,ij->i", rows.splines, rows.splines)
@@ -250,7 +255,7 @@ class Kernel:
         phi = basis.splines.features(points)
         grams = np.zeros((KINDS, len(points), len(points)))
         for k in range(KINDS):
-            columns = phi[:, basis.kind == k]
+            columns = phi[:, basis.kind == k]  # B_k
             grams[k] = basis.norm[k] * (columns @ columns.T)
         return grams
 
@@ -271,4 +276,4 @@ def safe_cholesky(matrix: FloatArray, noise: float) -> FloatArray:
         except np.linalg.LinAlgError:
             if not np.isfinite(matrix).all():
                 raise
-            jitter = max(10.0 * jitter, noise, 1e-12 * scale)
+            jitter = max(10.0 * jitter, noise, LEAST_JITTER * scale)

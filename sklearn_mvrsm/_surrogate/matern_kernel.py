@@ -106,6 +106,7 @@ class MaternFeatures:
 
 def squared_distances(w: FloatArray, other: FloatArray) -> FloatArray:
     """Return the squared distances of rows, shape ``(n, m)``."""
+    # |w - w'|^2 = |w|^2 + |w'|^2 - 2 w . w'
     squares = np.einsum("ij,ij->i", w, w)[:, np.newaxis]
     squares = squares + np.einsum("ij,ij->i", other, other)
     squares -= 2.0 * (w @ other.T)

@@ -94,6 +94,7 @@ def choose_warp(values: FloatArray, lower: FloatArray) -> float:
             lower, np.column_stack([t, np.ones(n)]), lower=True, check_finite=False
         )
         mean = (white[:, 0] @ white[:, 1]) / (white[:, 1] @ white[:, 1])
+        # the mean and the amplitude that make t most likely
         amplitude = np.mean((white[:, 0] - mean * white[:, 1]) ** 2)
         # log dt/dz = -log(1 + a z)
         log_slope = -np.log1p(warp * ((values - output.low) / output.scale))

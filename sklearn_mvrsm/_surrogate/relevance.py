@@ -21,6 +21,13 @@ from sklearn_mvrsm._domain import BoolArray, FloatArray, IntArray
 __all__ = ["additive_features", "fit_relevance"]
 
 
+KNOTS = 8  # kinks of each sign of a number's features
+SHRINKAGE = 1.0 / 8.0  # precision of the log variances around their mean
+FIRST_NOISE = 0.3  # where the search for the variance of the noise starts
+BOUNDS, NOISE_BOUNDS = (-12.0, 4.0), (-8.0, 2.0)  # of the logarithms
+THINNEST = 1e-9  # deviation of features, below which they are constant
+
+
 def additive_features(
     unit: FloatArray, active: BoolArray, sizes: tuple[int, ...]
 ) -> tuple[FloatArray, IntArray]:
@@ -41,7 +48,7 @@ def additive_features(
         Coordinate of each feature, ascending.
     """
     n, d = unit.shape
-    knots = np.arange(8) / 8.0
+    knots = np.arange(KNOTS) / KNOTS
     blocks = []
     for i in range(d):
         column = unit[:, [i]]
@@ -53,7 +60,7 @@ def additive_features(
             block = np.hstack([rising, falling]) * active[:, [i]]
         block = block - block.mean(axis=0)
         spread = np.sqrt((block**2).sum() / n)
-        blocks.append(block / spread if spread > 1e-9 else block * 0.0)
+        blocks.append(block / spread if spread > THINNEST else block * 0.0)
     group = np.repeat(np.arange(d), [block.shape[1] for block in blocks])
     return np.hstack(blocks), group
 
@@ -83,10 +90,10 @@ def fit_relevance(
     loss = _negative_log_posterior(features, group, y)
     result = minimize(
         loss,
-        np.append(start, np.log(0.3)),
+        np.append(start, np.log(FIRST_NOISE)),
         jac=True,
         method="L-BFGS-B",
-        bounds=[(-12.0, 4.0)] * len(start) + [(-8.0, 2.0)],
+        bounds=[BOUNDS] * len(start) + [NOISE_BOUNDS],
         options={"maxiter": steps},
     )
     return np.asarray(result.x[:-1])
@@ -97,11 +104,11 @@ def _negative_log_posterior(
 ) -> Callable[[FloatArray], tuple[float, FloatArray]]:
     n = len(y)
     starts = np.searchsorted(group, np.arange(group[-1] + 1))
-    shrinkage = 1.0 / 8.0  # precision of the log variances around their mean
 
     def loss(values: FloatArray) -> tuple[float, FloatArray]:
         log, noise = values[:-1], np.exp(values[-1])
         scaled = features * np.exp(0.5 * log)[group]
+        # K = sum_j v_j F_j F_j^T + noise I
         covariance = scaled @ scaled.T
         covariance[np.diag_indices(n)] += noise
         lower = np.linalg.cholesky(covariance)
@@ -111,12 +118,13 @@ def _negative_log_posterior(
         )
         trace = (whitened**2).sum(axis=0)  # diagonals of F^T K^-1 F and of K^-1
         fit = (scaled.T @ alpha) ** 2
+        # d(-log p)/dlog v_j = 1/2 v_j (tr F_j^T K^-1 F_j - |F_j^T K^-1 y|^2)
         gradient = np.empty_like(values)
         gradient[:-1] = 0.5 * np.add.reduceat(trace[:-n] - fit, starts)
         gradient[-1] = 0.5 * noise * (trace[-n:].sum() - alpha @ alpha)
         away = log - log.mean()
-        gradient[:-1] += shrinkage * away
+        gradient[:-1] += SHRINKAGE * away
         value = 0.5 * y @ alpha + np.log(np.diag(lower)).sum()
-        return float(value + 0.5 * shrinkage * away @ away), gradient
+        return float(value + 0.5 * SHRINKAGE * away @ away), gradient
 
     return loss

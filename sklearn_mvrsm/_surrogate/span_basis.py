@@ -22,11 +22,11 @@ __all__ = ["span_basis"]
 MIXED_SIZE = 480  # mixed splines aimed at; the kinks are shared out among directions
 MIXED_OFFSETS = (4, 16)  # fewest and most kinks per mixed direction
 MIXED_WEIGHT = 3.0  # of mixed splines against integer ones, in unit coordinates
-COMBINATIONS = (
-    24  # sparse combinations of span vectors, more where there are more reals
-)
-MOST_COMBINATIONS = 8  # a real
+COMBINATIONS = 24  # of span vectors, more where there are more reals,
+MOST_COMBINATIONS = 8  # and no more than these for each real,
+COMBINED = 3  # of about so many span vectors
 LARGE_D = 40  # above, integer directions have one sign an offset instead of both
+LEAST_NORM = 1e-12  # of a combination, so that it can be divided by
 INTEGER_LEAK = 0.3  # size of the random integer part of each span vector
 THINNEST = 1e-300  # width of a real coordinate
 
@@ -110,8 +110,8 @@ def _span_vectors(
     count = min(MOST_COMBINATIONS * n_real, max(COMBINATIONS, n_real))
     count = 0 if n_real < 2 else count
     mix = rng.normal(size=(count, n_real))
-    mix *= rng.random((count, n_real)).argsort(axis=1) < 3  # about three a direction
-    mix /= np.maximum(np.abs(mix).sum(axis=1, keepdims=True), 1e-12)
+    mix *= rng.random((count, n_real)).argsort(axis=1) < COMBINED
+    mix /= np.maximum(np.abs(mix).sum(axis=1, keepdims=True), LEAST_NORM)
     return axes, mix @ axes
 
 

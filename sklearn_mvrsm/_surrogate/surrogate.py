@@ -80,6 +80,7 @@ class Surrogate:
         own[np.diag_indices(m)] += self.kernel.hyperparameters.noise
         rows = slice(n, n + m)
         if n:
+            # [L 0; C^T L^-T, chol(own - C^T K^-1 C)] is the factor of both together
             cross = self.kernel.covariance(self.features, new)
             left = solve_triangular(self.factor, cross, lower=True, check_finite=False)
             self._lower[rows, :n] = left.T
@@ -143,7 +144,9 @@ class Surrogate:
         both = cho_solve(
             factor, np.column_stack([y, np.ones(self.n)]), check_finite=False
         )
-        self.mean = float(both[:, 0].sum() / both[:, 1].sum())  # generalised mean
+        self.mean = float(
+            both[:, 0].sum() / both[:, 1].sum()
+        )  # generalised least squares
         self.alpha = both[:, 0] - self.mean * both[:, 1]
         # y^T K^-1 y / n: the amplitude that makes the data most likely
         self.amplitude = max(float((y - self.mean) @ self.alpha) / self.n, 1e-12)
