@@ -280,8 +280,12 @@ def test_several_objectives_are_refused_by_name():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"seed": -1}, "'seed' must be >= 0 or None, got -1"),
-        ({"n_startup_trials": -1}, "'n_startup_trials' must be >= 0 or None, got -1"),
+        ({"seed": -1}, "'seed' must be an int >= 0 or None, got -1"),
+        ({"seed": 1.5}, "'seed' must be an int >= 0 or None, got 1.5"),
+        (
+            {"n_startup_trials": -1},
+            "'n_startup_trials' must be an int >= 0 or None, got -1",
+        ),
         ({"method": "magic"}, "'method' must be one of .* got 'magic'"),
     ],
 )

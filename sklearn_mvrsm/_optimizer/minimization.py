@@ -10,7 +10,7 @@ from scipy.optimize import OptimizeResult
 
 from sklearn_mvrsm._optimizer.optimizer import MVRSMOptimizer, SpaceExhaustedError
 from sklearn_mvrsm._optimizer.plan import enqueue_first
-from sklearn_mvrsm._space import copied, plain
+from sklearn_mvrsm._space import copied, float_of, int_of
 
 __all__ = ["minimize"]
 
@@ -59,7 +59,7 @@ def minimize(
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If an argument makes no sense, or no evaluation gave a finite value.
     BaseException
         What ``func`` or ``callback`` raises, ``KeyboardInterrupt`` included, goes on.
@@ -77,9 +77,10 @@ def minimize(
     >>> result.x["kind"], bool(result.fun < 0.01)
     ('bowl', True)
     """
-    n_iter = plain(n_iter)
-    if n_iter < 1:
-        raise ValueError(f"'n_iter' must be >= 1, got {n_iter}")
+    n_iter = int_of("n_iter", n_iter, 1)
+    for name, given in (("func", func), ("callback", callback or func)):
+        if not callable(given):
+            raise TypeError(f"{name!r} must be a callable, got {given!r}")
     optimizer = MVRSMOptimizer(
         space,
         method=method,
@@ -110,7 +111,7 @@ def _evaluate(
             params = optimizer.ask()
         except SpaceExhaustedError as error:
             return str(error)
-        value = float(func(copied(params)))
+        value = float_of("func(params)", func(copied(params)))
         optimizer.tell(params, value)
         seen = OptimizeResult(x=copied(params), fun=value)
         if callback is not None and callback(seen):

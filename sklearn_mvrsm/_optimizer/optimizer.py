@@ -15,7 +15,14 @@ from sklearn_mvrsm._optimizer.candidates import initial_design
 from sklearn_mvrsm._optimizer.method import Method
 from sklearn_mvrsm._optimizer.mvrsm import MvrsmMethod
 from sklearn_mvrsm._paper import PaperMethod
-from sklearn_mvrsm._space import Originals, SearchSpace, default_params, plain
+from sklearn_mvrsm._space import (
+    Originals,
+    SearchSpace,
+    default_params,
+    float_of,
+    generator_of,
+    int_of,
+)
 
 __all__ = ["MVRSMOptimizer", "SpaceExhaustedError", "Trial"]
 
@@ -89,7 +96,7 @@ class MVRSMOptimizer:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If an argument makes no sense; the message names it.
 
     Notes
@@ -133,13 +140,16 @@ class MVRSMOptimizer:
         if method not in METHODS:
             known = tuple(METHODS)
             raise ValueError(f"'method' must be one of {known}, got {method!r}")
-        n_initial_points, n_iter = plain(n_initial_points), plain(n_iter)
-        if n_initial_points is not None and n_initial_points < 0:
-            raise ValueError(
-                f"'n_initial_points' must be >= 0 or None, got {n_initial_points}"
+        if not isinstance(include_default, bool | np.bool_):
+            raise TypeError(
+                f"'include_default' must be a bool, got {include_default!r}"
             )
+        if n_initial_points is not None:
+            n_initial_points = int_of("n_initial_points", n_initial_points, 0)
+        if n_iter is not None:
+            n_iter = int_of("n_iter", n_iter, 1)
         self.space = SearchSpace.from_any(space)
-        self._rng = np.random.default_rng(random_state)
+        self._rng = generator_of(random_state)
         seed = int(self._rng.integers(2**31))
         self._method = METHODS[method](self.space, seed, n_iter)
         self.n_initial_points = (
@@ -259,10 +269,11 @@ class MVRSMOptimizer:
 
         Raises
         ------
-        ValueError
-            If ``params`` are not a configuration of the space.
+        TypeError, ValueError
+            If ``params`` are not a configuration of the space, or the value is no
+            number.
         """
-        value = float(value)
+        value = float_of("value", value)
         own, point = self._settle(params)
         n = len(self._trials)
         if n == len(self._points):

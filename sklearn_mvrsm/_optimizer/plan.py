@@ -21,6 +21,10 @@ def enqueue_first(
     TypeError, ValueError
         For a configuration that is not in the space; the message names it.
     """
+    if not isinstance(points, list | tuple):
+        raise TypeError(
+            f"'initial_points' must be a list of configurations, got {points!r}"
+        )
     if len(points) > n_iter:
         warn(
             f"'initial_points' has {len(points)} configurations, but n_iter={n_iter}: "

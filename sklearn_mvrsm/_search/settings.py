@@ -28,6 +28,16 @@ _DECISIVE = (
     "racing",
 )
 
+# What must be a number, though to Python a bool is one.
+_NUMBERS = (
+    "n_iter",
+    "n_initial_points",
+    "n_pending",
+    "fit_timeout",
+    "timeout",
+    "fit_memory_limit",
+)
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -64,6 +74,12 @@ class Settings:
     def of(cls, search: BaseSearchCV) -> Self:
         """Read the arguments of a search, which have been checked."""
         values = {each.name: plain(getattr(search, each.name)) for each in fields(cls)}
+        for name in _NUMBERS:
+            if isinstance(values[name], bool):
+                raise ValueError(
+                    f"The {name!r} parameter of {type(search).__name__} must be a "
+                    f"number and no bool. Got {values[name]} instead."
+                )
         for name in ("fit_timeout", "timeout"):
             values[name] = None if values[name] is None else float(values[name])
         limit = values["fit_memory_limit"]

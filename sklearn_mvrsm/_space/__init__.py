@@ -6,7 +6,16 @@ from sklearn_mvrsm._space.default import Wanted, default_params
 from sklearn_mvrsm._space.layout import copied_containers
 from sklearn_mvrsm._space.parameters import Categorical, Integer, Ordinal, Real
 from sklearn_mvrsm._space.search_space import SearchSpace
-from sklearn_mvrsm._space.values import Originals, copied, is_integer, is_real, plain
+from sklearn_mvrsm._space.values import (
+    Originals,
+    copied,
+    float_of,
+    generator_of,
+    int_of,
+    is_integer,
+    is_real,
+    plain,
+)
 
 __all__ = [
     "UNSET",
@@ -23,6 +32,9 @@ __all__ = [
     "copied",
     "copied_containers",
     "default_params",
+    "float_of",
+    "generator_of",
+    "int_of",
     "is_integer",
     "is_real",
     "plain",

@@ -61,7 +61,7 @@ def as_parameter(name: str, value: Any) -> Parameter:
     Warns
     -----
     UserWarning
-        If it is a tuple that looks like an interval.
+        If it is a tuple that looks like an interval, such as ``(low, high)``.
     """
     if isinstance(value, Parameter):
         return value
@@ -83,26 +83,33 @@ def as_parameter(name: str, value: Any) -> Parameter:
 
 def _looks_like_interval(values: tuple[Any, ...]) -> bool:
     """Whether another tool calls this an interval: ends, perhaps a scale or a type."""
-    if len(values) < 2 or not all(map(is_real, values[:2])):
-        return False
-    low, high = map(plain, values[:2])
-    alone = len(values) == 2
-    has_kind = len(values) == 3 and isinstance(values[2], str | type)
-    nothing_between = all(map(is_integer, values)) and high - low == 1
-    ascending = -_HUGE < low < high < _HUGE
-    return ascending and not nothing_between and (alone or has_kind)
+    ends, kind = values[:2], values[2:]
+    known = [end for end in ends if end is not None]
+    has_ends = len(ends) == 2 and len(known) > 0 and all(map(is_real, known))
+    has_kind = len(kind) == 1 and isinstance(kind[0], str | type)
+    return has_ends and ends[0] != ends[1] and (has_kind or not kind)
 
 
 def _warn_of_interval(name: str, values: tuple[Any, ...]) -> None:
-    low, high = map(plain, values[:2])
-    kind = "Integer" if is_integer(low) and is_integer(high) else "Real"
-    log = low > 0 and (high / low >= _FAR or "log" in str(values[2:]))
-    interval = f"{kind}({_short(low)}, {_short(high)}{', log=True' if log else ''})"
     warn(
         f"Parameter {name!r} is a choice among the {len(values)} values of the tuple "
-        f"{values!r}, and nothing between them. Write {interval} if an interval is "
-        f"meant, {list(values)!r} if these values are, [{values!r}] if the tuple is."
+        f"{values!r}, and nothing between them. Write {_interval(values)} if an "
+        f"interval is meant, {list(values)!r} if these values are, [{values!r}] if the "
+        "tuple is."
     )
+
+
+def _interval(values: tuple[Any, ...]) -> str:
+    """Return how the interval that a tuple looks like is written here."""
+    ends = [plain(end) for end in values[:2] if end is not None]
+    if len(ends) < 2 or not all(abs(end) < _HUGE for end in ends):
+        return "Real(low, high), with two finite ends,"
+    low, high = sorted(ends)
+    # between neighbours there are reals only
+    is_whole = is_integer(low) and is_integer(high) and high - low > 1
+    kind = "Integer" if is_whole else "Real"
+    log = low > 0 and (high / low >= _FAR or "log" in str(values[2:]))
+    return f"{kind}({_short(low)}, {_short(high)}{', log=True' if log else ''})"
 
 
 def _short(end: float) -> str:

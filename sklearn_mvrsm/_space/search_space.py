@@ -21,6 +21,7 @@ from sklearn_mvrsm._space.constraints import (
 )
 from sklearn_mvrsm._space.enumeration import count, walk
 from sklearn_mvrsm._space.layout import Layout, lay_out
+from sklearn_mvrsm._space.values import generator_of, int_of
 
 __all__ = ["SearchSpace"]
 
@@ -373,9 +374,7 @@ class SearchSpace(ConfigSpaceMethods):
         """
         if isinstance(random_state, np.random.RandomState):
             random_state = random_state.randint(2**31 - 1, size=4)
-        if n < 0:
-            raise ValueError(f"'n' must be >= 0, got {n}")
-        rng = np.random.default_rng(random_state)
+        n, rng = int_of("n", n, 0), generator_of(random_state)
         points = [self.sample_point(rng) for _ in range(n)]
         x = np.array(points).reshape(n, self.domain.d)
         return [self._params(*pair) for pair in zip(x, self._activity(x), strict=True)]

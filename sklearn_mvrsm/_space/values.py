@@ -10,7 +10,17 @@ import numpy as np
 
 from sklearn_mvrsm._description import describe_value, is_estimator
 
-__all__ = ["Originals", "copied", "is_integer", "is_real", "plain", "same_value"]
+__all__ = [
+    "Originals",
+    "copied",
+    "float_of",
+    "generator_of",
+    "int_of",
+    "is_integer",
+    "is_real",
+    "plain",
+    "same_value",
+]
 
 
 _ATOMS = frozenset({bool, bytes, complex, float, int, str, type(None)})
@@ -143,3 +153,32 @@ def is_integer(value: object) -> TypeGuard[Any]:
     if type(value) is int:  # the abstract class takes ten times as long
         return True
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def int_of(name: str, value: Any, least: int) -> int:
+    """Return an argument as Python's int; raise if it is no int, or too small."""
+    if is_integer(value) and value >= least:
+        return int(value)
+    error = ValueError if is_integer(value) else TypeError
+    raise error(f"{name!r} must be an int >= {least}, got {value!r}")
+
+
+def float_of(name: str, value: Any) -> float:
+    """Return a value as Python's float; raise what ``float`` does, with the name."""
+    try:
+        return float(value)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise type(error)(
+            f"{name!r} must be a number, got {value!r}: {error}"
+        ) from None
+
+
+def generator_of(random_state: Any) -> np.random.Generator:
+    """Return a generator of numpy; raise if the argument cannot seed one."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"'random_state' must be an int >= 0, a generator of numpy or None, got "
+            f"{random_state!r}"
+        ) from None

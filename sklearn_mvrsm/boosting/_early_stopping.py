@@ -211,7 +211,7 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
     ) -> None:
         """Refuse what cannot be fitted."""
         rounds, share = self.n_iter_no_change, self.validation_fraction
-        if not isinstance(rounds, Integral) or rounds < 1:
+        if not isinstance(rounds, Integral) or rounds < 1 or rounds is True:
             raise ValueError(f"'n_iter_no_change' must be an int >= 1, got {rounds!r}")
         if not isinstance(share, Real) or not 0.0 < share < 1.0:
             raise ValueError(

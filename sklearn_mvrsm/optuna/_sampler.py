@@ -5,6 +5,7 @@ import statistics
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -79,12 +80,10 @@ class MVRSMSampler(BaseSampler):
         n_startup_trials: int | None = None,
         method: str = "mvrsm",
     ) -> None:
-        if seed is not None and seed < 0:
-            raise ValueError(f"'seed' must be >= 0 or None, got {seed!r}")
-        if n_startup_trials is not None and n_startup_trials < 0:
-            raise ValueError(
-                f"'n_startup_trials' must be >= 0 or None, got {n_startup_trials!r}"
-            )
+        for name, given in (("seed", seed), ("n_startup_trials", n_startup_trials)):
+            is_int = isinstance(given, Integral) and not isinstance(given, bool)
+            if given is not None and not (is_int and given >= 0):
+                raise ValueError(f"{name!r} must be an int >= 0 or None, got {given!r}")
         MVRSMOptimizer({}, method=method)  # refuses an unknown method
         self._seed = _fresh_seed() if seed is None else int(seed)
         self._n_startup_trials = n_startup_trials

@@ -743,14 +743,32 @@ def test_initial_points_of_the_default_method_are_spread():
     ("arguments", "message"),
     [
         ({"method": "best"}, "'method' must be one of .*'best'"),
-        ({"n_initial_points": -1}, "'n_initial_points' must be >= 0 or None, got -1"),
+        ({"n_initial_points": -1}, "'n_initial_points' must be an int >= 0, got -1"),
+        ({"n_initial_points": 2.5}, "'n_initial_points' must be an int >= 0, got 2.5"),
+        ({"random_state": -1}, "'random_state' must be an int >= 0, .*, got -1"),
+        ({"random_state": "x"}, "'random_state' must be an int >= 0, .*, got 'x'"),
+        ({"include_default": "no"}, "'include_default' must be a bool, got 'no'"),
+        ({"n_iter": 0}, "'n_iter' must be an int >= 1, got 0"),
+        ({"n_iter": 2.5}, "'n_iter' must be an int >= 1, got 2.5"),
+        ({"n_iter": True}, "'n_iter' must be an int >= 1, got True"),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         MVRSMOptimizer(MIXED, **arguments)
-    with pytest.raises(ValueError, match=message):
-        minimize(objective, MIXED, 3, **arguments)
+    with pytest.raises((TypeError, ValueError), match=message):
+        minimize(objective, MIXED, **{"n_iter": 3, **arguments})
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"func": 3}, {"callback": "x"}, {"initial_points": 3}, {"initial_points": {}}],
+    ids=str,
+)
+def test_minimize_names_an_argument_of_the_wrong_kind(arguments):
+    (name,) = arguments
+    with pytest.raises(TypeError, match=f"'{name}' must be a .*, got "):
+        minimize(**{"func": objective, "space": MIXED, "n_iter": 3, **arguments})
 
 
 def test_the_space_is_kept():
@@ -937,7 +955,9 @@ def test_what_was_evaluated_before_an_exception_is_its_result(where, kind):
 
 def test_results_that_are_no_numbers_lose_nothing_either():
     answers = iter([math.nan, 2.0, None])
-    with pytest.raises(TypeError, match="NoneType") as info:
+    with pytest.raises(
+        TypeError, match=r"'func\(params\)' must be a number.*None"
+    ) as info:
         minimize(lambda params: next(answers), MIXED, 20, random_state=0)
     assert info.value.result.fun == 2.0
     with pytest.raises(ValueError, match="No finite value") as info:
@@ -1051,12 +1071,6 @@ def test_minimize_ends_where_the_space_does():
     assert result.fun == min(
         objective({"k": k, "j": j}) for k in range(5) for j in range(-2, 3)
     )
-
-
-@pytest.mark.parametrize("n_iter", [0, -3])
-def test_minimize_needs_an_evaluation(n_iter):
-    with pytest.raises(ValueError, match=f"'n_iter' must be >= 1, got {n_iter}"):
-        minimize(objective, MIXED, n_iter)
 
 
 @both_methods

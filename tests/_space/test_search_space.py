@@ -620,8 +620,12 @@ def test_samples_are_reproducible_and_independent_of_the_way_of_seeding():
     assert legacy[0] == legacy[1]
     assert len(space.sample(2)) == 2
     assert space.sample(0, 0) == []
-    with pytest.raises(ValueError, match="'n' must be >= 0, got -1"):
+    with pytest.raises(ValueError, match="'n' must be an int >= 0, got -1"):
         space.sample(-1)
+    with pytest.raises(TypeError, match=r"'n' must be an int >= 0, got 1\.5"):
+        space.sample(1.5)
+    with pytest.raises(TypeError, match=r"'random_state' must be .*, got 'x'"):
+        space.sample(1, "x")
 
 
 def test_each_value_is_sampled_equally_often():

@@ -562,6 +562,7 @@ def test_a_model_that_cannot_watch_is_refused(booster):
     [
         ("n_iter_no_change", 0),
         ("n_iter_no_change", 2.5),
+        ("n_iter_no_change", True),
         ("validation_fraction", 0.0),
         ("validation_fraction", 1.0),
         ("validation_fraction", "half"),
