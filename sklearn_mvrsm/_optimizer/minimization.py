@@ -54,8 +54,8 @@ def minimize(
     -------
     OptimizeResult
         ``x`` (best params), ``fun`` (its value), ``nfev``, ``x_iters`` (params of
-        each evaluation), ``func_vals`` (values, shape ``(nfev,)``), ``success`` and
-        ``message``.
+        each evaluation), ``func_vals`` (values, shape ``(nfev,)``), ``success``,
+        ``message`` and ``optimizer``, the :class:`MVRSMOptimizer` that proposed them.
 
     Raises
     ------
@@ -127,6 +127,7 @@ def _result(optimizer: MVRSMOptimizer, message: str, **best: Any) -> OptimizeRes
         x_iters=[trial.params for trial in trials],
         func_vals=np.array([trial.value for trial in trials]),
         message=message,
+        optimizer=optimizer,
     )
 
 

@@ -8,15 +8,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklearn_mvrsm import Integer, Real, SearchSpace
+from sklearn_mvrsm import Categorical, Integer, Real, SearchSpace
 
-__all__ = ["Axis", "parameter_axes", "read_points"]
+__all__ = [
+    "ALTERNATIVE",
+    "Axis",
+    "depends",
+    "exchange_choice",
+    "parameter_axes",
+    "read_points",
+    "shows_choice",
+]
 
 FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
 
 ALTERNATIVE = "(alternative)"  # what picks one of several dicts has no name
 _LONGEST = 20  # characters of a tick
+_LONGEST_CLASS = 32  # of one that is the name of a class
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,8 @@ class Axis:
         Whether the scale is logarithmic.
     whole : bool
         Whether only integers are values.
+    places : tuple of tuple of int
+        For each coordinate, the tick of each of its categories; () for numbers.
     """
 
     name: str
@@ -47,9 +58,15 @@ class Axis:
     high: float
     log: bool
     whole: bool
+    places: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def differs(self) -> bool:
+        """Whether several dicts have the parameter, with different categories."""
+        return len({frozenset(places) for places in self.places}) > 1
 
     def share(self, values: FloatArray) -> FloatArray:
-        """Give the way from one end (0) to the other (1) at which values lie."""
+        """Return the way from one end (0) to the other (1) at which values lie."""
         low, high = self.low, self.high
         if self.log:
             low, high, values = np.log(low), np.log(high), np.log(values)
@@ -60,7 +77,8 @@ def parameter_axes(space: SearchSpace) -> tuple[Axis, ...]:
     """Make an axis for each parameter, in the order of declaration.
 
     Alternatives that have the same parameter share its axis if it means the same in
-    them: numbers on the same scale, or the same categories.
+    them: numbers on the same scale, or categories, of which the axis has all. What
+    picks one of several dicts has an axis only if no parameter shows the choice.
 
     Raises
     ------
@@ -77,9 +95,86 @@ def parameter_axes(space: SearchSpace) -> tuple[Axis, ...]:
     first = {key: space.parameters[alike[key][0]].alternative for key in alike}
     keys = sorted(alike, key=lambda key: (order[key[0]], first[key]))
     names = [key[0] for key in keys]
-    return tuple(
-        _axis(space, alike[key], ambiguous=names.count(key[0]) > 1) for key in keys
+    axes = [_axis(space, alike[key], ambiguous=names.count(key[0]) > 1) for key in keys]
+    if any(shows_choice(space, axis) for axis in axes if axis.name != ALTERNATIVE):
+        axes = [axis for axis in axes if axis.name != ALTERNATIVE]
+    return tuple(axes)
+
+
+def shows_choice(space: SearchSpace, axis: Axis) -> bool:
+    """Whether the values of a parameter tell dicts apart, or it picks one of them."""
+    if axis.name == ALTERNATIVE:
+        return True
+    n_dicts = _n_alternatives(space)
+    if n_dicts == 1 or not axis.places or len(axis.coordinates) < n_dicts:
+        return False
+    always = all(
+        all(condition.parent == 0 for condition in space.parameters[j].conditions)
+        for j in axis.coordinates
     )
+    return always and axis.differs
+
+
+def depends(space: SearchSpace, axis: Axis, parent: Axis) -> bool:
+    """Whether a parameter exists only for some values of another one."""
+    if shows_choice(space, parent) and not shows_choice(space, axis):
+        own = {space.parameters[j].alternative for j in axis.coordinates}
+        if len(own) < _n_alternatives(space):
+            return True
+    above: set[int] = set()
+    left = list(axis.coordinates)
+    while left:
+        parents = {each.parent for each in space.parameters[left.pop()].conditions}
+        left += parents - above
+        above |= parents
+    return not above.isdisjoint(parent.coordinates)
+
+
+def exchange_choice(space: SearchSpace, axes: Sequence[Axis], k: int) -> IntArray:
+    """Return which dict has one parameter of another dict and the rest of its own.
+
+    Parameters
+    ----------
+    space : SearchSpace
+    axes : sequence of Axis
+        All.
+    k : int
+        The parameter, one that shows the choice.
+
+    Returns
+    -------
+    ndarray of int of shape (n_dicts, n_dicts)
+        Entry (a, b) is a dict with what b has of the parameter, and what a has of the
+        others that show the choice; b where there is none.
+    """
+    n_dicts = _n_alternatives(space)
+    shown = [axis for axis in axes if shows_choice(space, axis) and axis.places]
+    offered = np.array([_offered(space, axis, n_dicts) for axis in shown])
+    own = np.array([axis is axes[k] for axis in shown])
+    table = np.tile(np.arange(n_dicts), (n_dicts, 1))
+    for a, b in np.ndindex(n_dicts, n_dicts):
+        wanted = np.where(own, offered[:, b], offered[:, a])
+        fits = np.flatnonzero((offered == wanted[:, np.newaxis]).all(axis=0))
+        if len(fits) and b not in fits:
+            table[a, b] = a if a in fits else fits[0]
+    return table
+
+
+def _n_alternatives(space: SearchSpace) -> int:
+    picker = space.parameters[0]
+    return int(picker.parameter.size) if picker.name is None else 1
+
+
+def _offered(space: SearchSpace, axis: Axis, n_dicts: int) -> list[int]:
+    """Return a number for each dict, equal where the same values are offered."""
+    if axis.name == ALTERNATIVE:
+        return list(range(n_dicts))
+    sets: dict[frozenset[int], int] = {}
+    numbers = [0] * n_dicts
+    for j, places in zip(axis.coordinates, axis.places, strict=True):
+        number = sets.setdefault(frozenset(places), len(sets))
+        numbers[space.parameters[j].alternative] = number
+    return numbers
 
 
 def read_points(
@@ -105,23 +200,31 @@ def read_points(
     active = space.active(points)
     values = np.full((len(points), len(axes)), np.nan)
     for k, axis in enumerate(axes):
-        for j in axis.coordinates:
+        for i, j in enumerate(axis.coordinates):
             rows = np.flatnonzero(active[:, j])
-            values[rows, k] = axis_values(space, j, points[rows, j])
+            values[rows, k] = _axis_values(space, axis, i, points[rows, j])
     return points, values
 
 
-def axis_values(space: SearchSpace, coordinate: int, numbers: FloatArray) -> FloatArray:
-    """Turn numbers of a coordinate into values on its axis."""
-    parameter = space.parameters[coordinate].parameter
-    if isinstance(parameter, Real | Integer):
-        return np.array([parameter.to_value(each) for each in numbers], float)
-    return numbers
+def _axis_values(
+    space: SearchSpace, axis: Axis, i: int, numbers: FloatArray
+) -> FloatArray:
+    """Turn numbers of the coordinate with index ``i`` into values on its axis."""
+    parameter = space.parameters[axis.coordinates[i]].parameter
+    if axis.places:
+        return np.array(axis.places[i], float)[_category(parameter, numbers)]
+    return np.array([parameter.to_value(each) for each in numbers], float)
+
+
+def _category(parameter: Any, numbers: FloatArray) -> IntArray:
+    return np.clip(np.rint(numbers), 0, parameter.size - 1).astype(np.int64)
 
 
 def _meaning(parameter: Any) -> tuple[object, ...]:
     if isinstance(parameter, Real | Integer):
         return (parameter.log,)
+    if isinstance(parameter, Categorical):
+        return (Categorical,)
     return (type(parameter), *map(_text, parameter.values))
 
 
@@ -142,9 +245,34 @@ def _axis(space: SearchSpace, coordinates: list[int], *, ambiguous: bool) -> Axi
             parameters[0].log,
             all(isinstance(each, Integer) for each in parameters),
         )
-    ticks = _ticks(parameters[0].values)
-    last = len(ticks) - 1
-    return Axis(label, tuple(coordinates), ticks, 0.0, float(last), False, True)
+    values: dict[str, Any] = {}
+    places = []
+    for each in parameters:
+        texts = _told_apart([_text(value) for value in each.values])
+        for text, value in zip(texts, each.values, strict=True):
+            values.setdefault(text, value)
+        places.append(texts)
+    number = {text: k for k, text in enumerate(values)}
+    return Axis(
+        label,
+        tuple(coordinates),
+        _ticks(list(values.values())),
+        0.0,
+        len(values) - 1.0,
+        False,
+        True,
+        tuple(tuple(number[text] for text in texts) for texts in places),
+    )
+
+
+def _told_apart(texts: list[str]) -> list[str]:
+    """Return texts, with a number where one comes again."""
+    seen: Counter[str] = Counter()
+    numbered = []
+    for text in texts:
+        numbered.append(f"{text}\0{seen[text]}" if seen[text] else text)
+        seen[text] += 1
+    return numbered
 
 
 def _ticks(values: Sequence[object]) -> tuple[str, ...]:
@@ -153,9 +281,10 @@ def _ticks(values: Sequence[object]) -> tuple[str, ...]:
     texts = [_text(value) for value in values]
     if len(set(names)) < len(set(texts)):
         names = texts
-    cut = [
-        name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…" for name in names
-    ]
+    cut = []
+    for name, value in zip(names, values, strict=True):
+        longest = _LONGEST_CLASS if name == type(value).__name__ else _LONGEST
+        cut.append(name if len(name) <= longest else f"{name[: longest - 1]}…")
     times = Counter(cut)
     return tuple(
         f"{name} #{k}" if times[name] > 1 else name for k, name in enumerate(cut)

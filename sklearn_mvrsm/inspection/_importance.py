@@ -6,10 +6,16 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sklearn_mvrsm.inspection._axes import Axis, parameter_axes
+from sklearn_mvrsm import SearchSpace
+from sklearn_mvrsm.inspection._axes import (
+    Axis,
+    exchange_choice,
+    parameter_axes,
+    shows_choice,
+)
 from sklearn_mvrsm.inspection._drawing import BLUE, SKY, open_axes
 from sklearn_mvrsm.inspection._model import expectation
-from sklearn_mvrsm.inspection._scores import read_scores, require_mvrsm
+from sklearn_mvrsm.inspection._scores import Tried, read_tried
 from sklearn_mvrsm.inspection._sobol import (
     SobolIndices,
     sobol_indices,
@@ -111,8 +117,9 @@ class ImportanceDisplay:
 
         Parameters
         ----------
-        search : MVRSMSearchCV
-            A fitted search.
+        search : MVRSMSearchCV, MVRSMOptimizer or OptimizeResult
+            A fitted search, an optimiser that was told values, or what
+            :func:`~sklearn_mvrsm.minimize` returned.
         metric : str, default=None
             Which of several metrics. None: the one that guided the search. For another
             one a surrogate is fitted here.
@@ -132,10 +139,12 @@ class ImportanceDisplay:
         ValueError
             If no candidate has a score; if ``n_samples`` is no power of two.
         """
-        require_mvrsm(cls, search)
-        scores = read_scores(search, metric)
-        axes = parameter_axes(search.space_)
-        indices = _indices(search, scores.metric, axes, n_samples, random_state)
+        tried = read_tried(cls, search, metric)
+        scores = tried.scores
+        axes = parameter_axes(tried.space)
+        indices = _indices(
+            search, tried.space, scores.metric, axes, n_samples, random_state
+        )
         order = np.argsort(-indices.total, kind="stable")
         return cls(
             names=tuple(axes[k].name for k in order),
@@ -145,7 +154,13 @@ class ImportanceDisplay:
             label=scores.label,
         )
 
-    def plot(self, ax: Any = None, *, max_parameters: int = 20) -> Self:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        max_parameters: int = 20,
+        figsize: tuple[float, float] | None = None,
+    ) -> Self:
         """Draw the indices as bars, the most important parameter on top.
 
         Parameters
@@ -154,6 +169,8 @@ class ImportanceDisplay:
             Where to draw. None: on a new figure.
         max_parameters : int, default=20
             How many to show at most.
+        figsize : tuple of float, default=None
+            Width and height of a new figure, in inches.
 
         Returns
         -------
@@ -161,7 +178,9 @@ class ImportanceDisplay:
             Itself, with what has been drawn.
         """
         shown = min(max_parameters, len(self.names))
-        self.figure_, self.ax_ = open_axes(self, ax, (8.5, 1.3 + 0.28 * shown))
+        self.figure_, self.ax_ = open_axes(
+            self, ax, figsize or (8.5, 1.3 + 0.28 * shown)
+        )
         place = np.arange(shown)
         total = np.maximum(self.total[:shown], 0.0)
         first = np.clip(self.first_order[:shown], 0.0, total)
@@ -194,20 +213,21 @@ class ImportanceDisplay:
         return self
 
 
-def most_important(search: Any, metric: str, axes: tuple[Axis, ...]) -> list[int]:
+def most_important(search: Any, tried: Tried, axes: tuple[Axis, ...]) -> list[int]:
     """Rank parameters by their total index, for displays that cannot show all."""
-    indices = _indices(search, metric, axes, None, 0)
+    indices = _indices(search, tried.space, tried.scores.metric, axes, None, 0)
     return [int(k) for k in np.argsort(-indices.total, kind="stable")]
 
 
 def _indices(
     search: Any,
+    space: SearchSpace,
     metric: str,
     axes: tuple[Axis, ...],
     n_samples: int | None,
     random_state: int,
 ) -> SobolIndices:
-    domain = search.space_.domain
+    domain = space.domain
     if n_samples is None:
         power = int(np.log2(_EVALUATIONS / (len(axes) + 2)))
         n_samples = int(np.clip(2**power, _FEWEST, _MOST))
@@ -218,6 +238,19 @@ def _indices(
         n_discrete = domain.n_categorical + domain.n_integer
         return uniform_points(domain.lower, domain.upper, n_discrete, unit)
 
+    tables = [
+        exchange_choice(space, axes, k) if shows_choice(space, axis) else None
+        for k, axis in enumerate(axes)
+    ]
+
+    def exchange(k: int, a: FloatArray, b: FloatArray) -> FloatArray:
+        mixed = a.copy()
+        mixed[:, axes[k].coordinates] = b[:, axes[k].coordinates]
+        table = tables[k]
+        if table is not None:
+            mixed[:, 0] = table[a[:, 0].astype(int), b[:, 0].astype(int)]
+        return mixed
+
     expected = expectation(search, metric)
     return sobol_indices(
         lambda points: expected(points)[0],
@@ -226,4 +259,5 @@ def _indices(
         [axis.coordinates for axis in axes],
         n_samples,
         np.random.default_rng(random_state),
+        exchange,
     )

@@ -7,7 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sklearn_mvrsm import MVRSMOptimizer
-from sklearn_mvrsm.inspection._scores import guiding_metric, read_scores
+from sklearn_mvrsm.inspection._scores import (
+    guiding_metric,
+    optimizer_of,
+    read_scores,
+)
 
 __all__ = ["expectation"]
 
@@ -19,29 +23,33 @@ def expectation(
 ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
     """Return a function from points to the mean and deviation of the score.
 
-    The search has a surrogate of the metric that guided it. For any other one an
+    A search has a surrogate of the metric that guided it. For any other one an
     optimiser is told the scores here.
 
     Parameters
     ----------
-    search : MVRSMSearchCV
+    search : MVRSMSearchCV, MVRSMOptimizer or OptimizeResult
     metric : str
 
     Returns
     -------
     callable
-        From points of shape (n, d) to two arrays of shape (n,), higher is better.
+        From points of shape (n, d) to two arrays of shape (n,). Means are cut where
+        the metric ends, as far as that is known.
     """
+    optimizer = optimizer_of(search)
+    if optimizer is not None:
+        return optimizer.predict
     optimizer = search.optimizer_
+    scores = read_scores(search, metric)
     if metric != guiding_metric(search):
         optimizer = MVRSMOptimizer(search.space_, method=search.method, random_state=0)
-        scores = read_scores(search, metric)
         for row, params in enumerate(search.cv_results_["params"]):
             if np.isfinite(scores.values[row]) or scores.failed[row]:
                 optimizer.tell(params, -scores.values[row])
 
     def expected(points: FloatArray) -> tuple[FloatArray, FloatArray]:
         mean, std = optimizer.predict(points)
-        return -mean, std
+        return np.clip(-mean, *scores.bounds), std
 
     return expected

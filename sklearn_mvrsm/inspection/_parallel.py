@@ -7,9 +7,16 @@ import numpy as np
 import numpy.typing as npt
 
 from sklearn_mvrsm.inspection._axes import Axis, parameter_axes, read_points
-from sklearn_mvrsm.inspection._drawing import BEST, GREY, SCALE, open_axes
+from sklearn_mvrsm.inspection._drawing import (
+    BEST,
+    FAILED,
+    GREY,
+    color_map,
+    number_texts,
+    open_axes,
+)
 from sklearn_mvrsm.inspection._importance import most_important
-from sklearn_mvrsm.inspection._scores import read_scores, require_mvrsm
+from sklearn_mvrsm.inspection._scores import read_tried
 
 __all__ = ["ParallelCoordinatesDisplay"]
 
@@ -48,6 +55,8 @@ class ParallelCoordinatesDisplay:
         What the scores are.
     n_parameters : int
         How many parameters the space has.
+    sign : int, default=1
+        1 where higher scores are better, -1 where lower values are.
 
     Attributes
     ----------
@@ -58,7 +67,7 @@ class ParallelCoordinatesDisplay:
     lines_ : matplotlib line collection
         Candidates with a score.
     failures_ : matplotlib line collection
-        Candidates without one.
+        Candidates without one: failed, or given up.
     best_line_ : matplotlib line or None
         The best candidate.
     colorbar_ : matplotlib colorbar
@@ -88,6 +97,7 @@ class ParallelCoordinatesDisplay:
     best: int | None
     label: str
     n_parameters: int
+    sign: int = 1
     ax_: Any = field(init=False)
     figure_: Any = field(init=False)
     lines_: Any = field(init=False)
@@ -103,8 +113,9 @@ class ParallelCoordinatesDisplay:
 
         Parameters
         ----------
-        search : MVRSMSearchCV
-            A fitted search.
+        search : MVRSMSearchCV, MVRSMOptimizer or OptimizeResult
+            A fitted search, an optimiser that was told values, or what
+            :func:`~sklearn_mvrsm.minimize` returned.
         metric : str, default=None
             Which of several metrics. None: the one that guided the search.
         max_parameters : int, default=12
@@ -116,14 +127,14 @@ class ParallelCoordinatesDisplay:
         ParallelCoordinatesDisplay
             Nothing has been drawn yet.
         """
-        require_mvrsm(cls, search)
-        scores = read_scores(search, metric)
-        axes = parameter_axes(search.space_)
+        tried = read_tried(cls, search, metric)
+        scores = tried.scores
+        axes = parameter_axes(tried.space)
         n_parameters = len(axes)
         if n_parameters > max_parameters:
-            ranked = most_important(search, scores.metric, axes)
+            ranked = most_important(search, tried, axes)
             axes = tuple(axes[k] for k in sorted(ranked[:max_parameters]))
-        _, values = read_points(search.space_, search.cv_results_["params"], axes)
+        _, values = read_points(tried.space, tried.configurations, axes)
         return cls(
             axes=axes,
             values=values,
@@ -132,15 +143,20 @@ class ParallelCoordinatesDisplay:
             best=scores.best,
             label=scores.label,
             n_parameters=n_parameters,
+            sign=scores.sign,
         )
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(
+        self, ax: Any = None, *, figsize: tuple[float, float] | None = None
+    ) -> Self:
         """Draw the lines, bad scores below good ones and the best on top.
 
         Parameters
         ----------
         ax : matplotlib axes, default=None
             Where to draw. None: on a new figure.
+        figsize : tuple of float, default=None
+            Width and height of a new figure, in inches.
 
         Returns
         -------
@@ -148,25 +164,30 @@ class ParallelCoordinatesDisplay:
             Itself, with what has been drawn.
         """
         width = max(4.8, 1.6 + 1.1 * len(self.axes))
-        self.figure_, self.ax_ = open_axes(self, ax, (width, 4.8))
+        self.figure_, self.ax_ = open_axes(self, ax, figsize or (width, 4.8))
         from matplotlib.collections import LineCollection
         from matplotlib.colors import Normalize
 
         paths = self._paths()
         missing = np.isnan(self.scores)
         self.failures_ = LineCollection(
-            list(paths[missing]), colors=GREY, linestyles=":", linewidths=0.8, zorder=1
+            list(paths[missing]),
+            colors=[FAILED if each else GREY for each in self.failed[missing]],
+            linestyles=":",
+            linewidths=0.9,
+            zorder=1,
         )
-        order = np.argsort(self.scores, kind="stable")[: int((~missing).sum())]
+        order = np.argsort(self.sign * self.scores, kind="stable")
+        order = order[: int((~missing).sum())]
         known = self.scores[order]
-        low, high = (0.0, 1.0) if not len(known) else _color_range(known)
+        low, high = (0.0, 1.0) if not len(known) else _color_range(known, self.sign)
         self.lines_ = LineCollection(
             list(paths[order]),
             array=known,
-            cmap=SCALE,
+            cmap=color_map(self.sign, on_white=True),
             norm=Normalize(low, high),
-            linewidths=1.0,
-            alpha=0.8,
+            linewidths=1.2,
+            alpha=0.9,
             zorder=2,
         )
         for lines in (self.failures_, self.lines_):
@@ -177,9 +198,10 @@ class ParallelCoordinatesDisplay:
                 *paths[self.best].T, color=BEST, linewidth=2.5, marker="o", zorder=4
             )
         self._plot_axes()
-        cut = len(known) > 0 and known[0] < low
+        cut = len(known) > 0 and not low <= known[0] <= high
+        extend = ("min" if self.sign > 0 else "max") if cut else None
         self.colorbar_ = self.figure_.colorbar(
-            self.lines_, ax=self.ax_, label=self.label, extend="min" if cut else None
+            self.lines_, ax=self.ax_, label=self.label, extend=extend
         )
         self._plot_legend()
         return self
@@ -246,39 +268,48 @@ class ParallelCoordinatesDisplay:
             labels.append("best")
         n_failed = int(self.failed.sum())
         n_given_up = int(np.isnan(self.scores).sum()) - n_failed
-        counts = [(n_failed, "failed"), (n_given_up, "given up")]
-        if n_failed or n_given_up:
-            handles.append(self.failures_)
-            labels.append(", ".join(f"{n} {what}" for n, what in counts if n))
+        from matplotlib.lines import Line2D
+
+        for n, what, color in (
+            (n_failed, "failed", FAILED),
+            (n_given_up, "given up", GREY),
+        ):
+            if n:
+                handles.append(Line2D([], [], color=color, linestyle=":"))
+                labels.append(f"{n} {what}")
         if handles:
             self.ax_.legend(
                 handles,
                 labels,
                 loc="lower left",
                 bbox_to_anchor=(0.0, 1.0),
-                ncols=2,
+                ncols=3,
                 frameon=False,
             )
 
 
-def _color_range(known: FloatArray) -> tuple[float, float]:
-    """Give the ends of the colour scale for ascending scores."""
-    low, high = float(np.quantile(known, _LOWEST_SHARE)), float(known[-1])
-    return (low, high) if low < high else (float(known[0]), high)
+def _color_range(known: FloatArray, sign: int) -> tuple[float, float]:
+    """Return the ends of the colour scale for scores, the worst first."""
+    worst, best = float(np.quantile(known, _share(sign))), float(known[-1])
+    if worst == best:
+        worst = float(known[0])
+    return min(worst, best), max(worst, best)
+
+
+def _share(sign: int) -> float:
+    return _LOWEST_SHARE if sign > 0 else 1.0 - _LOWEST_SHARE
 
 
 def _ticks(axis: Axis) -> list[tuple[float, str]]:
-    """Give heights and texts of the ticks of an axis."""
+    """Return heights and texts of the ticks of an axis."""
     if axis.ticks:
         step = -(-len(axis.ticks) // _MOST_TICKS)
         places = np.arange(0, len(axis.ticks), step)
         heights = axis.share(places.astype(float))
         return [(float(h), axis.ticks[k]) for h, k in zip(heights, places, strict=True)]
     values = _tick_values(axis)
-    return [
-        (float(h), f"{v:.{12 if axis.whole else 2}g}")
-        for h, v in zip(axis.share(values), values, strict=True)
-    ]
+    texts = number_texts(values, log=axis.log, whole=axis.whole)
+    return list(zip(axis.share(values).tolist(), texts, strict=True))
 
 
 def _tick_values(axis: Axis) -> FloatArray:

@@ -1,22 +1,94 @@
-"""What every display reads of a fitted search: its scores, its failures, its best."""
+"""What every display reads: the scores, the failures and the best of what was tried.
+
+A *source* is a fitted search, an optimiser, or the result of ``minimize``.
+"""
 
 import math
 import numbers
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import OptimizeResult
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 
-from sklearn_mvrsm import MVRSMSearchCV
+from sklearn_mvrsm import MVRSMOptimizer, MVRSMSearchCV, SearchSpace
 
-__all__ = ["Scores", "guiding_metric", "read_scores", "require_fitted", "require_mvrsm"]
+__all__ = [
+    "Scores",
+    "Tried",
+    "guiding_metric",
+    "optimizer_of",
+    "read_scores",
+    "read_tried",
+    "require_fitted",
+    "require_mvrsm",
+]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
 
 _PREFIX = "mean_test_"
+_VALUE = "value"  # the metric of an optimiser
+
+# Least and largest value -> the functions of sklearn.metrics that have them.
+_RANGES: dict[tuple[float, float], set[str]] = {
+    (0.0, 1.0): {
+        "accuracy_score",
+        "average_precision_score",
+        "completeness_score",
+        "f1_score",
+        "fbeta_score",
+        "fowlkes_mallows_score",
+        "hamming_loss",
+        "homogeneity_score",
+        "jaccard_score",
+        "ndcg_score",
+        "normalized_mutual_info_score",
+        "precision_score",
+        "rand_score",
+        "recall_score",
+        "roc_auc_score",
+        "top_k_accuracy_score",
+        "v_measure_score",
+    },
+    (-1.0, 1.0): {
+        "adjusted_mutual_info_score",
+        "adjusted_rand_score",
+        "balanced_accuracy_score",
+        "cohen_kappa_score",
+        "matthews_corrcoef",
+    },
+    (-math.inf, 1.0): {
+        "d2_absolute_error_score",
+        "d2_brier_score",
+        "d2_log_loss_score",
+        "d2_pinball_score",
+        "d2_tweedie_score",
+        "explained_variance_score",
+        "r2_score",
+    },
+    (0.0, math.inf): {
+        "brier_score_loss",
+        "log_loss",
+        "max_error",
+        "mean_absolute_error",
+        "mean_absolute_percentage_error",
+        "mean_gamma_deviance",
+        "mean_poisson_deviance",
+        "mean_squared_error",
+        "mean_squared_log_error",
+        "median_absolute_error",
+        "root_mean_squared_error",
+        "root_mean_squared_log_error",
+        "zero_one_loss",
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -28,23 +100,87 @@ class Scores:
     metric : str
         Name of the metric.
     values : ndarray of shape (n,)
-        Higher is better; nan where a fold has no score.
+        nan where a fold has no score.
     failed : ndarray of bool of shape (n,)
         Whether a fold has no score because something went wrong; not if the candidate
         was given up as hopeless.
     best : int or None
         Row of the best candidate; None if all have failed.
+    sign : int
+        1 where higher is better, -1 where lower is.
+    bounds : tuple of float
+        Between which numbers the metric always is, as far as that is known.
     """
 
     metric: str
     values: FloatArray
     failed: BoolArray
     best: int | None
+    sign: int = 1
+    bounds: tuple[float, float] = (-math.inf, math.inf)
 
     @property
     def label(self) -> str:
         """What to write on the axis of the scores."""
-        return "mean test score" if self.metric == "score" else f"mean {self.metric}"
+        named = {"score": "mean test score", _VALUE: _VALUE}
+        return named.get(self.metric, f"mean {self.metric}")
+
+    @property
+    def order(self) -> IntArray:
+        """Rows with a score, the best candidate first."""
+        order = np.argsort(-self.sign * self.values, kind="stable")
+        order = order[: int((~np.isnan(self.values)).sum())]
+        return np.array(sorted(order.tolist(), key=lambda row: row != self.best), int)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a source has tried.
+
+    Parameters
+    ----------
+    space : SearchSpace
+    configurations : sequence of dict, length n
+    scores : Scores
+    n_initial : int
+        How many of the first ones were not proposed by the surrogate.
+    """
+
+    space: SearchSpace
+    configurations: Sequence[dict[str, Any]]
+    scores: Scores
+    n_initial: int
+
+
+def read_tried(display: type, source: Any, metric: str | None) -> Tried:
+    """Read what a search, an optimiser or a result of ``minimize`` has tried.
+
+    Raises
+    ------
+    TypeError
+        If it is something else; the message names the display.
+    NotFittedError, ValueError
+        As `read_scores`.
+    """
+    optimizer = optimizer_of(source)
+    if optimizer is not None:
+        configurations = [trial.params for trial in optimizer.trials]
+        scores = read_scores(source, metric)
+        return Tried(
+            optimizer.space, configurations, scores, optimizer.n_initial_points
+        )
+    require_mvrsm(display, source)
+    scores = read_scores(source, metric)
+    configurations = source.cv_results_["params"]
+    n_initial = source.optimizer_.n_initial_points
+    return Tried(source.space_, configurations, scores, n_initial)
+
+
+def optimizer_of(source: Any) -> MVRSMOptimizer | None:
+    """Return the optimiser that a source is or has been made by; None of a search."""
+    if isinstance(source, OptimizeResult):
+        source = source.get("optimizer")
+    return source if isinstance(source, MVRSMOptimizer) else None
 
 
 def read_scores(search: Any, metric: str | None) -> Scores:
@@ -52,8 +188,9 @@ def read_scores(search: Any, metric: str | None) -> Scores:
 
     Parameters
     ----------
-    search : BaseSearchCV
-        A fitted search, also one of scikit-learn's.
+    search : BaseSearchCV, MVRSMOptimizer or OptimizeResult
+        A fitted search, also one of scikit-learn's. An optimiser and a result of
+        ``minimize`` have the metric "value".
     metric : str or None
         None: the one that guided the search.
 
@@ -64,6 +201,9 @@ def read_scores(search: Any, metric: str | None) -> Scores:
     ValueError
         If it has no such metric.
     """
+    optimizer = optimizer_of(search)
+    if optimizer is not None:
+        return _read_values(optimizer, metric)
     require_fitted(search, "cv_results_")
     results = search.cv_results_
     guide = guiding_metric(search)
@@ -78,7 +218,53 @@ def read_scores(search: Any, metric: str | None) -> Scores:
     best = None if missing.all() else int(np.nanargmax(values))
     if name == guide and best is not None:
         best = int(getattr(search, "best_index_", best))
-    return Scores(name, values, missing & ~_given_up(results), best)
+    failed = missing & ~_given_up(results)
+    bounds = _bounds(search, name)
+    if np.nanmin(values, initial=bounds[0]) < bounds[0] or (
+        np.nanmax(values, initial=bounds[1]) > bounds[1]
+    ):
+        bounds = (-math.inf, math.inf)  # it is another metric than its name says
+    return Scores(name, values, failed, best, bounds=bounds)
+
+
+def _read_values(optimizer: MVRSMOptimizer, metric: str | None) -> Scores:
+    if metric not in (None, _VALUE):
+        raise ValueError(f"'metric' must be one of {[_VALUE]}, got {metric!r}")
+    values = np.array([trial.value for trial in optimizer.trials], dtype=np.float64)
+    if not len(values):
+        raise NotFittedError(
+            f"{type(optimizer).__name__} must be told a value before it is inspected"
+        )
+    failed = ~np.isfinite(values)
+    values[failed] = np.nan
+    best = None if failed.all() else int(np.nanargmin(values))
+    return Scores(_VALUE, values, failed, best, sign=-1)
+
+
+def _bounds(search: Any, metric: str) -> tuple[float, float]:
+    """Return the least and largest value of a metric, infinite if unknown."""
+    scorer = getattr(search, "scorer_", None)
+    scorer = scorer.get(metric) if isinstance(scorer, dict) else scorer
+    made = re.match(r"make_scorer\((\w+)(, greater_is_better=False)?", repr(scorer))
+    name = made[1] if made else ""
+    if search.scoring is None:
+        name = _default_metric(search.estimator)
+    negative = made is not None and made[2] is not None
+    low, high = next(
+        (ends for ends, names in _RANGES.items() if name in names),
+        (-math.inf, math.inf),
+    )
+    return (-high, -low) if negative else (low, high)
+
+
+def _default_metric(estimator: Any) -> str:
+    """Name the metric of ``estimator.score``, if it is scikit-learn's."""
+    while getattr(estimator, "steps", None):
+        estimator = estimator.steps[-1][1]
+    method = getattr(type(estimator), "score", None)
+    if method is ClassifierMixin.score:
+        return "accuracy_score"
+    return "r2_score" if method is RegressorMixin.score else ""
 
 
 def guiding_metric(search: Any) -> str:
@@ -110,7 +296,7 @@ def _metrics(results: dict[str, Any]) -> list[str]:
 
 
 def _given_up(results: dict[str, Any]) -> BoolArray:
-    """Tell which candidates lack folds although nothing went wrong."""
+    """Return which candidates lack folds although nothing went wrong."""
     given_up = np.zeros(len(results["params"]), dtype=np.bool_)
     for name, column in results.items():
         if name.startswith("split") and name.endswith("_status"):

@@ -10,12 +10,14 @@ import numpy.typing as npt
 from sklearn_mvrsm import SearchSpace
 from sklearn_mvrsm.inspection._axes import ALTERNATIVE, Axis
 
-__all__ = ["Slice", "axis_grid", "slice_through"]
+__all__ = ["Evaluated", "Slice", "axis_grid", "slice_through"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
 
 MOST_CATEGORIES = 300  # of one parameter
+_FEW = 12  # integers that each have a slice of their own
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,43 @@ class Slice:
         Canonical; the last parameter changes fastest.
     exists : ndarray of bool of shape (n,)
         Whether the parameters that vary exist there.
+    centre : int
+        Row of the candidate through which the slice goes.
     note : str
-        How the slice differs from its centre in what does not vary; may be empty.
+        How the slice differs from one through the best candidate; may be empty.
     """
 
     points: FloatArray
     exists: BoolArray
+    centre: int
     note: str
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What has been evaluated, as a slice sees it.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        Canonical.
+    values : ndarray of shape (n, k)
+        On the axes of the parameters that vary; nan where one does not exist.
+    order : ndarray of int of shape (m,)
+        Rows with a score, the best first; at least one.
+    """
+
+    points: FloatArray
+    values: FloatArray
+    order: IntArray
+
+    def best(self, at: dict[int, float]) -> int | None:
+        """Return the best row where all axes exist, and some have given values."""
+        values = self.values[self.order]
+        fits = ~np.isnan(values).any(axis=1)
+        for k, value in at.items():
+            fits &= values[:, k] == value
+        return int(self.order[fits.argmax()]) if fits.any() else None
 
 
 def axis_grid(axis: Axis, size: int) -> FloatArray:
@@ -54,18 +86,20 @@ def axis_grid(axis: Axis, size: int) -> FloatArray:
 
 def slice_through(
     space: SearchSpace,
-    centre: FloatArray,
+    evaluated: Evaluated,
     axes: Sequence[Axis],
     grids: Sequence[FloatArray],
 ) -> Slice:
-    """Vary some parameters, with the rest as at the centre.
+    """Vary some parameters, with the rest as in the best candidate that has them.
 
-    What they depend on is changed as far as is needed for them to exist.
+    Parameters on which others depend have no common rest: where one varies, the rest is
+    that of the best candidate with each value. Where no candidate has it, what the
+    parameters depend on is changed as far as is needed for them to exist.
 
     Parameters
     ----------
     space : SearchSpace
-    centre : ndarray of shape (d,)
+    evaluated : Evaluated
     axes : sequence of Axis
         The parameters.
     grids : sequence of ndarray
@@ -76,43 +110,107 @@ def slice_through(
     ValueError
         If the parameters do not exist together.
     """
-    varying = {j for axis in axes for j in axis.coordinates}
-    base = centre.copy()
-    for axis in axes:
-        if not space.active(base)[list(axis.coordinates)].any():
-            _make_exist(space, base, axis.coordinates[0], varying)
-    mesh = np.meshgrid(*(np.arange(len(grid)) for grid in grids), indexing="ij")
-    points = np.tile(base, (mesh[0].size, 1))
-    offered = np.zeros(points.shape, dtype=np.bool_)
-    for axis, grid, places in zip(axes, grids, mesh, strict=True):
-        for j in axis.coordinates:
-            numbers = _numbers(space, axis, j, grid)[places.ravel()]
-            offered[:, j] = ~np.isnan(numbers)
-            points[:, j] = np.where(offered[:, j], numbers, base[j])
-    there = space.active(points) & offered
+    centre, base, note = _centre(space, evaluated, axes)
+    mesh = np.meshgrid(*grids, indexing="ij")
+    values = np.stack([each.ravel() for each in mesh], axis=1)
+    points = np.tile(base, (len(values), 1))
+    parents = [k for k, axis in enumerate(axes) if _is_parent(space, axis)]
+    for key in np.unique(values[:, parents], axis=0) if parents else ():
+        at = dict(zip(parents, key.tolist(), strict=True))
+        row = evaluated.best(at)
+        if row is not None:
+            points[(values[:, parents] == key).all(axis=1)] = evaluated.points[row]
+            note = _each_note(axes, parents)
+    numbers = [_numbers(space, a, v) for a, v in zip(axes, values.T, strict=True)]
+    _pick_dicts(space, points, axes, numbers)
+    for axis, each in zip(axes, numbers, strict=True):
+        own = points[:, axis.coordinates]
+        points[:, axis.coordinates] = np.where(np.isnan(each), own, each)
+    active = space.active(points)
     exists = np.ones(len(points), dtype=np.bool_)
-    for axis in axes:
-        exists &= there[:, list(axis.coordinates)].any(axis=1)
+    for axis, each in zip(axes, numbers, strict=True):
+        exists &= (active[:, axis.coordinates] & ~np.isnan(each)).any(axis=1)
     if not exists.any():
         names = " and ".join(repr(axis.name) for axis in axes)
         raise ValueError(f"Parameters {names} do not exist together")
-    changed = np.flatnonzero(base != centre)
+    return Slice(space.canonical(points), exists, centre, note)
+
+
+def _centre(
+    space: SearchSpace, evaluated: Evaluated, axes: Sequence[Axis]
+) -> tuple[int, FloatArray, str]:
+    """Return the row and point of the best candidate with the parameters, and a note.
+
+    If no candidate has them, the best one is changed.
+    """
+    best = int(evaluated.order[0])
+    row = evaluated.best({})
+    if row is not None:
+        names = " and ".join(repr(axis.name) for axis in axes)
+        return row, evaluated.points[row], f" with {names}" if row != best else ""
+    varying = {j for axis in axes for j in axis.coordinates}
+    base = evaluated.points[best].copy()
+    for axis in axes:
+        if not space.active(base)[list(axis.coordinates)].any():
+            _make_exist(space, base, axis.coordinates[0], varying)
+    changed = np.flatnonzero(base != evaluated.points[best])
     notes = [_assignment(space, j, base[j]) for j in changed.tolist()]
-    note = f", but {', '.join(notes)}" if notes else ""
-    return Slice(space.canonical(points), exists, note)
+    return best, base, f", but {', '.join(notes)}" if notes else ""
 
 
-def _numbers(
-    space: SearchSpace, axis: Axis, coordinate: int, values: FloatArray
-) -> FloatArray:
-    """Turn values on an axis into numbers of a coordinate, nan if not offered."""
-    if axis.ticks:
-        return values
-    parameter: Any = space.parameters[coordinate].parameter
-    numbers = np.full(len(values), np.nan)
-    for k, value in enumerate(values.tolist()):
-        if parameter.low <= value <= parameter.high:
-            numbers[k] = parameter.to_number(int(value) if axis.whole else value)
+def _is_parent(space: SearchSpace, axis: Axis) -> bool:
+    """Whether some parameter exists only for some of few values of this one."""
+    few = bool(axis.ticks) or (axis.whole and axis.high - axis.low < _FEW)
+    return axis.differs or any(
+        few and condition.parent in axis.coordinates
+        for each in space.parameters
+        for condition in each.conditions
+    )
+
+
+def _each_note(axes: Sequence[Axis], parents: Sequence[int]) -> str:
+    return f" with each {' and '.join(repr(axes[k].name) for k in parents)}"
+
+
+def _pick_dicts(
+    space: SearchSpace,
+    points: FloatArray,
+    axes: Sequence[Axis],
+    numbers: Sequence[FloatArray],
+) -> None:
+    """Let points be of a dict that offers the values which tell dicts apart."""
+    if space.parameters[0].name is not None or any(0 in a.coordinates for a in axes):
+        return
+    n_dicts = int(space.domain.upper[0]) + 1
+    offers = np.ones((len(points), n_dicts), dtype=np.bool_)
+    for axis, each in zip(axes, numbers, strict=True):
+        if axis.differs:
+            own = np.zeros((len(points), n_dicts), dtype=np.bool_)
+            for i, j in enumerate(axis.coordinates):
+                own[:, space.parameters[j].alternative] = ~np.isnan(each[:, i])
+            offers &= own
+    wrong = ~offers[np.arange(len(points)), points[:, 0].astype(np.int64)]
+    points[wrong, 0] = offers[wrong].argmax(axis=1)
+
+
+def _numbers(space: SearchSpace, axis: Axis, values: FloatArray) -> FloatArray:
+    """Turn n values on an axis into numbers of its coordinates, nan if not offered.
+
+    Returns
+    -------
+    ndarray of shape (n, n_coordinates)
+    """
+    numbers = np.full((len(values), len(axis.coordinates)), np.nan)
+    for i, j in enumerate(axis.coordinates):
+        if axis.ticks:
+            for category, place in enumerate(axis.places[i]):
+                numbers[values == place, i] = category
+            continue
+        parameter: Any = space.parameters[j].parameter
+        for row, value in enumerate(values.tolist()):
+            if parameter.low <= value <= parameter.high:
+                exact = int(value) if axis.whole else value
+                numbers[row, i] = parameter.to_number(exact)
     return numbers
 
 

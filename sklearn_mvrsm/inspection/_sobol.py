@@ -75,6 +75,7 @@ def sobol_indices(
     groups: Sequence[Sequence[int]],
     n_samples: int,
     rng: np.random.Generator,
+    exchange: Callable[[int, FloatArray, FloatArray], FloatArray] | None = None,
 ) -> SobolIndices:
     """Estimate the indices of groups of coordinates.
 
@@ -92,13 +93,22 @@ def sobol_indices(
         N, a power of two. The function is evaluated ``N (g + 2)`` times.
     rng : numpy.random.Generator
         Of the random shift.
+    exchange : callable, optional
+        Returns ``A_B^i`` for i, ``A`` and ``B``, where it is more than exchanging the
+        coordinates of the group.
     """
     sequence = qmc.Sobol(2 * d, scramble=False).random(n_samples)
     unit = (sequence + rng.random(2 * d)) % 1.0
     a, b = to_box(unit[:, :d]), to_box(unit[:, d:])
-    mixed = np.repeat(a[np.newaxis], len(groups), axis=0)
-    for i, group in enumerate(groups):
-        mixed[i][:, list(group)] = b[:, list(group)]
+
+    def exchanged(i: int) -> FloatArray:
+        if exchange is not None:
+            return exchange(i, a, b)
+        mixed = a.copy()
+        mixed[:, list(groups[i])] = b[:, list(groups[i])]
+        return mixed
+
+    mixed = [exchanged(i) for i in range(len(groups))]
     values = function(np.concatenate([a, b, *mixed])).reshape(-1, n_samples)
     values = values - values[:2].mean()  # less variance: the indices do not change
     f_a, f_b, f_mixed = values[0], values[1], values[2:]

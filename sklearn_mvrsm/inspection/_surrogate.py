@@ -7,38 +7,49 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sklearn_mvrsm.inspection._axes import Axis, parameter_axes, read_points
+from sklearn_mvrsm.inspection._axes import Axis, depends, parameter_axes, read_points
 from sklearn_mvrsm.inspection._drawing import (
     BEST,
     BLUE,
-    SCALE,
-    log_ticks,
+    color_map,
+    jitter,
+    mark_failures,
     open_axes,
+    scale_axis,
     score_limits,
+    shown_in_part,
+    slopes,
 )
 from sklearn_mvrsm.inspection._importance import most_important
 from sklearn_mvrsm.inspection._model import expectation
-from sklearn_mvrsm.inspection._scores import read_scores, require_mvrsm
-from sklearn_mvrsm.inspection._slices import axis_grid, slice_through
+from sklearn_mvrsm.inspection._scores import Tried, read_tried
+from sklearn_mvrsm.inspection._slices import Evaluated, axis_grid, slice_through
 
 __all__ = ["SurrogateDisplay"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-_MOST_TICKS = 25  # categories that are all named
 _RESOLUTION = {1: 101, 2: 41}  # values of a number, by how many parameters there are
 _BAND = 2.0  # standard deviations
-_ASIDE = 0.15  # by which candidates stand beside the surrogate of their category
+_ASIDE = 0.2  # by which candidates stand beside the surrogate of their category
+_BELOW, _SLOPING = (
+    0.5,
+    0.4,
+)  # inches from the axes to the legend; more for sloping names
+_NARROW = 5.0  # inches
+_CELL = 0.6  # share of the cell of a category over which candidates spread
 
 
 @dataclass(eq=False, repr=False)
 class SurrogateDisplay:
     """The surrogate along one or two parameters, with what was evaluated.
 
-    The other parameters are as in the best candidate: the picture is a slice through
-    it. Where it lacks a parameter shown, what that one depends on is changed so that it
-    exists, and ``note`` says so. The evaluated candidates differ in the other
+    The other parameters are as in the best candidate that has the parameters shown: the
+    picture is a slice through it. Along a parameter on which others depend, such as a
+    choice among models, each value has the others as in the best candidate with it. If
+    no candidate has a parameter, what it depends on is changed in the best one so that
+    it exists; ``note`` says which it is. The evaluated candidates differ in the other
     parameters as well and need not lie on the slice.
 
     Make it with :meth:`from_estimator`.
@@ -53,6 +64,7 @@ class SurrogateDisplay:
     mean, std : ndarray of shape (n_values,) or (n_values, n_other_values)
         Expected score and its standard deviation, without the noise of one evaluation;
         nan where a parameter does not exist (``std`` also with ``method="paper"``).
+        Of a metric with known ends, such as accuracy, the mean is between them.
     values : ndarray of shape (n_candidates, 1 or 2)
         Where the evaluated candidates are; nan where a parameter does not exist.
     scores : ndarray of shape (n_candidates,)
@@ -64,7 +76,13 @@ class SurrogateDisplay:
     label : str
         What the scores are.
     note : str
-        How the slice differs from the best candidate in other parameters.
+        How the slice differs from one through the best candidate.
+    centre : int or None, default=None
+        Row of the candidate that the slice goes through. None: the best.
+    sign : int, default=1
+        1 where higher scores are better, -1 where lower values are.
+    bounds : tuple of float
+        Between which numbers the metric always is, as far as that is known.
 
     Attributes
     ----------
@@ -81,7 +99,7 @@ class SurrogateDisplay:
     failures_ : matplotlib line
         Failed candidates.
     best_point_ : matplotlib line
-        The best candidate.
+        The best candidate with the parameters.
 
     Examples
     --------
@@ -112,6 +130,9 @@ class SurrogateDisplay:
     best: int
     label: str
     note: str
+    centre: int | None = None
+    sign: int = 1
+    bounds: tuple[float, float] = (-np.inf, np.inf)
     ax_: Any = field(init=False)
     figure_: Any = field(init=False)
     line_: Any = field(init=False, default=None)
@@ -124,7 +145,7 @@ class SurrogateDisplay:
     def from_estimator(
         cls,
         search: Any,
-        parameters: Sequence[str] | None = None,
+        parameters: str | Sequence[str] | None = None,
         *,
         metric: str | None = None,
         resolution: int | None = None,
@@ -133,11 +154,14 @@ class SurrogateDisplay:
 
         Parameters
         ----------
-        search : MVRSMSearchCV
-            A fitted search.
-        parameters : sequence of one or two str, default=None
-            Names of parameters. None: the two most important ones, as
-            :class:`ImportanceDisplay` ranks them; the only one of a space with one.
+        search : MVRSMSearchCV, MVRSMOptimizer or OptimizeResult
+            A fitted search, an optimiser that was told values, or what
+            :func:`~sklearn_mvrsm.minimize` returned.
+        parameters : str or sequence of one or two str, default=None
+            Names of parameters. None: the most important one, as
+            :class:`ImportanceDisplay` ranks them, and the next that some candidate has
+            with it and that does not depend on it, nor it on that; one alone if there
+            is no other.
         metric : str, default=None
             Which of several metrics. None: the one that guided the search. For another
             one a surrogate is fitted here.
@@ -156,17 +180,16 @@ class SurrogateDisplay:
             If a name is not in the space; if the parameters never exist together; if no
             candidate has a score.
         """
-        require_mvrsm(cls, search)
-        scores = read_scores(search, metric)
+        tried = read_tried(cls, search, metric)
+        scores = tried.scores
         if scores.best is None:
             raise ValueError(f"No candidate has a score of {scores.metric!r}")
-        space = search.space_
-        axes = _chosen(search, scores.metric, parameters)
-        configurations = search.cv_results_["params"]
-        points, places = read_points(space, configurations, axes)
+        space = tried.space
+        axes = _chosen(search, tried, parameters)
+        points, places = read_points(space, tried.configurations, axes)
         size = _RESOLUTION[len(axes)] if resolution is None else resolution
         grid = tuple(axis_grid(axis, size) for axis in axes)
-        cut = slice_through(space, points[scores.best], axes, grid)
+        cut = slice_through(space, Evaluated(points, places, scores.order), axes, grid)
         mean, std = expectation(search, scores.metric)(cut.points)
         shape = tuple(len(values) for values in grid)
         mean[~cut.exists] = std[~cut.exists] = np.nan
@@ -181,9 +204,14 @@ class SurrogateDisplay:
             best=scores.best,
             label=scores.label,
             note=cut.note,
+            centre=cut.centre,
+            sign=scores.sign,
+            bounds=scores.bounds,
         )
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(
+        self, ax: Any = None, *, figsize: tuple[float, float] | None = None
+    ) -> Self:
         """Draw the surrogate, the candidates, and the best of them.
 
         Of one parameter: the expected score with a band of two standard deviations.
@@ -193,30 +221,36 @@ class SurrogateDisplay:
         ----------
         ax : matplotlib axes, default=None
             Where to draw. None: on a new figure.
+        figsize : tuple of float, default=None
+            Width and height of a new figure, in inches.
 
         Returns
         -------
         SurrogateDisplay
             Itself, with what has been drawn.
         """
-        self.figure_, self.ax_ = open_axes(self, ax)
+        self.figure_, self.ax_ = open_axes(self, ax, figsize)
         lines = [f"slice at the best candidate{self.note}"]
         if absent := int(np.isnan(self.values).any(axis=1).sum()):
             which = "this parameter" if len(self.axes) == 1 else "these parameters"
             lines.append(f"{absent} candidates without {which} are not shown")
         if len(self.axes) == 1:
-            if n_hidden := self._plot_curve():
-                lines.append(f"{n_hidden} lower scores are not shown")
+            if hidden := shown_in_part(self._plot_curve(), self.sign):
+                lines.append(hidden)
         else:
             self._plot_surface()
-        _scale(self.ax_, "x", self.axes[0])
-        self.ax_.set_title("\n".join(lines), fontsize="medium")
+        scale_axis(self.ax_, "x", self.axes[0])
+        narrow = self.figure_.get_figwidth() < _NARROW
+        self.ax_.set_title("\n".join(lines), fontsize="small" if narrow else "medium")
         return self
 
     @property
-    def _best_label(self) -> str | None:
-        """Name of the best candidate in the legend, if it can be drawn."""
-        return None if np.isnan(self.values[self.best]).any() else "best"
+    def _star(self) -> tuple[int, str | None]:
+        """Row of the best candidate that can be drawn, and its name in the legend."""
+        row = self.best if self.centre is None else self.centre
+        if np.isnan(self.values[row]).any():
+            return row, None
+        return row, "best" if row == self.best else "best of these"
 
     # --- one parameter ----------------------------------------------------------
 
@@ -231,15 +265,24 @@ class SurrogateDisplay:
         most = np.nanmax([*self.mean, *shown]) - np.nanmin([*self.mean, *shown])
         band = np.minimum(band, most)  # a wide band may leave the picture
         surrogate = np.concatenate([self.mean - band, self.mean + band])
-        limits, n_hidden = score_limits(shown, surrogate)
+        limits, n_hidden = score_limits(
+            shown, np.clip(surrogate, *self.bounds), self.sign
+        )
         self.ax_.set_ylim(limits)
         return n_hidden
 
     def _plot_expectation(self, band: FloatArray) -> None:
         axis, x = self.axes[0], self.grid[0]
+        low, high = np.clip([self.mean - band, self.mean + band], *self.bounds)
         if axis.ticks:
             self.line_ = self.ax_.errorbar(
-                x, self.mean, band, fmt="s", color=BLUE, capsize=4.0, label="surrogate"
+                x,
+                self.mean,
+                [self.mean - low, high - self.mean],
+                fmt="s",
+                color=BLUE,
+                capsize=4.0,
+                label="surrogate",
             )
             return
         marker = "." if axis.whole else ""
@@ -248,8 +291,8 @@ class SurrogateDisplay:
         )
         self.ax_.fill_between(
             x,
-            self.mean - band,
-            self.mean + band,
+            low,
+            high,
             color=BLUE,
             alpha=0.18,
             linewidth=0.0,
@@ -258,27 +301,23 @@ class SurrogateDisplay:
 
     def _plot_candidates(self, aside: float) -> None:
         at = self.values[:, 0] + aside
+        if aside:  # so that equal ones do not hide each other
+            at = at + jitter(len(at), _ASIDE)[:, 0]
         (self.points_,) = self.ax_.plot(
             at, self.scores, "o", color="0.35", markersize=3.5, label="candidates"
         )
+        row, label = self._star
         (self.best_point_,) = self.ax_.plot(
-            at[self.best],
-            self.scores[self.best],
+            at[row],
+            self.scores[row],
             "*",
             color=BEST,
+            markeredgecolor="black",
+            markeredgewidth=0.6,
             markersize=13.0,
-            label=self._best_label,
+            label=label,
         )
-        failed = at[self.failed & ~np.isnan(at)]
-        (self.failures_,) = self.ax_.plot(
-            failed,
-            np.full(len(failed), 0.02),
-            "x",
-            color=BEST,
-            markersize=5.0,
-            transform=self.ax_.get_xaxis_transform(),
-            label=f"{len(failed)} failed" if len(failed) else None,
-        )
+        self.failures_ = mark_failures(self.ax_, at[self.failed & ~np.isnan(at)])
 
     # --- two parameters ---------------------------------------------------------
 
@@ -286,90 +325,95 @@ class SurrogateDisplay:
         x, y = (_edges(a, g) for a, g in zip(self.axes, self.grid, strict=True))
         known = ~np.isnan(self.scores) & ~np.isnan(self.values).any(axis=1)
         seen = np.concatenate([self.mean.ravel(), self.scores[known]])
-        limits = {"vmin": np.nanquantile(seen, 0.02), "vmax": np.nanmax(seen)}
+        ends, n_hidden = score_limits(seen, sign=self.sign)
+        low, high = (0.0, 1.0) if ends is None else np.clip(ends, *self.bounds)
+        limits = {"vmin": low, "vmax": high}
         self.ax_.set_facecolor("0.85")
+        colors = color_map(self.sign)
         surface = np.ma.masked_invalid(self.mean.T)
-        self.surface_ = self.ax_.pcolormesh(x, y, surface, cmap=SCALE, **limits)
-        at = self.values[known]
+        self.surface_ = self.ax_.pcolormesh(x, y, surface, cmap=colors, **limits)
+        widths = [_CELL * bool(axis.ticks) for axis in self.axes]
+        at = self.values + jitter(len(self.values), *widths)
         self.points_ = self.ax_.scatter(
-            *at.T,
+            *at[known].T,
             c=self.scores[known],
-            cmap=SCALE,
+            cmap=colors,
             s=26.0,
-            edgecolors="white",
-            linewidths=0.8,
+            edgecolors="black",
+            linewidths=0.6,
             label="candidates",
             **limits,
         )
-        failed = self.values[self.failed]
-        failed = failed[~np.isnan(failed).any(axis=1)]
-        (self.failures_,) = self.ax_.plot(
-            *failed.T,
-            "x",
-            color=BEST,
-            markersize=6.0,
-            label=f"{len(failed)} failed" if len(failed) else None,
+        failed = at[self.failed & ~np.isnan(at).any(axis=1)]
+        self.failures_ = mark_failures(
+            self.ax_, *failed.T, transform=self.ax_.transData, markersize=6.0
         )
+        row, label = self._star
         (self.best_point_,) = self.ax_.plot(
-            *self.values[[self.best]].T,
+            *at[[row]].T,
             "*",
             color=BEST,
-            markeredgecolor="white",
+            markeredgecolor="black",
             markersize=15.0,
-            label=self._best_label,
+            label=label,
         )
-        _scale(self.ax_, "y", self.axes[1])
+        scale_axis(self.ax_, "y", self.axes[1])
+        extend = ("min" if self.sign > 0 else "max") if n_hidden else None
         self.figure_.colorbar(
-            self.surface_, ax=self.ax_, label=f"{self.label}, expected"
+            self.surface_, ax=self.ax_, label=f"{self.label}, expected", extend=extend
         )
         self._plot_legend()
 
     def _plot_legend(self) -> None:
-        """Put the legend below, where it hides no candidate."""
+        """Put the legend below the name of the axis, where it hides no candidate."""
+        from matplotlib.transforms import ScaledTranslation
+
+        below = _BELOW + (_SLOPING if slopes(self.axes[0]) else 0.0)
+        down = ScaledTranslation(0.0, -below, self.figure_.dpi_scale_trans)
         self.ax_.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, frameon=False
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0.0),
+            bbox_transform=self.ax_.transAxes + down,
+            ncols=2 if self.figure_.get_figwidth() < _NARROW else 3,
+            frameon=False,
         )
 
 
 def _chosen(
-    search: Any, metric: str, parameters: Sequence[str] | None
+    search: Any, tried: Tried, parameters: str | Sequence[str] | None
 ) -> tuple[Axis, ...]:
-    axes = parameter_axes(search.space_)
+    axes = parameter_axes(tried.space)
     if parameters is None:
-        ranked = list(range(len(axes)))
-        if len(axes) > 2:
-            ranked = most_important(search, metric, axes)[:2]
-        return tuple(axes[k] for k in ranked)
-    if isinstance(parameters, str) or len(parameters) not in (1, 2):
-        raise ValueError(
-            f"'parameters' must be a sequence of one or two names, got {parameters!r}"
-        )
+        return _most_telling(search, tried, axes)
+    names = [parameters] if isinstance(parameters, str) else list(parameters)
+    if len(names) not in (1, 2):
+        raise ValueError(f"'parameters' must be one or two names, got {parameters!r}")
     named = {axis.name: axis for axis in axes}
-    for name in parameters:
+    for name in names:
         if name not in named:
             raise ValueError(
                 f"'parameters' must be among {sorted(named)}, got {name!r}"
             )
-    if len(set(parameters)) < len(parameters):
-        raise ValueError(f"'parameters' must differ, got {list(parameters)}")
-    return tuple(named[name] for name in parameters)
+    if len(set(names)) < len(names):
+        raise ValueError(f"'parameters' must differ, got {names}")
+    return tuple(named[name] for name in names)
 
 
-def _scale(ax: Any, side: str, axis: Axis) -> None:
-    """Name one side ("x" or "y") of axes, and give it the scale of its parameter."""
-    ax.set(**{f"{side}label": axis.name})
-    if axis.log:
-        ax.set(**{f"{side}scale": "log"})
-        log_ticks(getattr(ax, f"{side}axis"), axis.low, axis.high)
-    elif axis.ticks:
-        step = -(-len(axis.ticks) // _MOST_TICKS)
-        ax.set(
-            **{
-                f"{side}lim": (-0.5, len(axis.ticks) - 0.5),
-                f"{side}ticks": range(0, len(axis.ticks), step),
-                f"{side}ticklabels": axis.ticks[::step],
-            }
-        )
+def _most_telling(
+    search: Any, tried: Tried, axes: tuple[Axis, ...]
+) -> tuple[Axis, ...]:
+    """Choose the most important parameter, and the next that can be crossed with it."""
+    if len(axes) == 1:
+        return axes
+    _, values = read_points(tried.space, tried.configurations, axes)
+    exists = ~np.isnan(values)
+    first, *others = most_important(search, tried, axes)
+    for k in others:
+        pair = axes[first], axes[k]
+        together = (exists[:, first] & exists[:, k]).any()
+        if together and not any(depends(tried.space, *p) for p in (pair, pair[::-1])):
+            return pair
+    return (axes[first],)
 
 
 def _edges(axis: Axis, values: FloatArray) -> FloatArray:

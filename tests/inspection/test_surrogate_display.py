@@ -30,6 +30,10 @@ def best(search):
     return dict(search.best_params_)
 
 
+def legend(display):
+    return {text.get_text() for text in display.ax_.get_legend().get_texts()}
+
+
 def test_the_mean_of_one_number_follows_the_score_along_it(search):
     display = SurrogateDisplay.from_estimator(search, ["x"])
     (grid,) = display.grid
@@ -82,17 +86,30 @@ def test_candidates_are_placed_with_their_scores(search):
     assert display.best == search.best_index_
 
 
-def test_where_the_best_lacks_a_parameter_its_parents_are_changed_and_that_is_said(
-    search, plt
-):
+def test_a_slice_goes_through_the_best_candidate_that_has_the_parameter(search, plt):
     assert "rate" not in search.best_params_
     display = SurrogateDisplay.from_estimator(search, ["rate"]).plot()
-    assert display.note == ", but kind='b'"
-    assert "slice at the best candidate, but kind='b'" in display.ax_.get_title()
+    scores = np.where(np.isnan(display.values[:, 0]), -np.inf, display.scores)
+    assert display.centre == np.argmax(scores) != display.best
+    assert "slice at the best candidate with 'rate'" in display.ax_.get_title()
+    assert "best of these" in legend(display)
     rate = display.grid[0]
-    truth = [formula({**best(search), "kind": "b", "rate": each}) for each in rate]
+    centre = search.cv_results_["params"][display.centre]
+    truth = [formula({**centre, "rate": each}) for each in rate]
     assert np.corrcoef(display.mean, truth)[0, 1] > 0.95
     assert display.ax_.get_xscale() == "log"
+
+
+def test_a_parent_has_the_rest_of_the_best_candidate_with_each_value(search, plt):
+    display = SurrogateDisplay.from_estimator(search, "kind").plot()
+    kinds = np.array([params["kind"] for params in search.cv_results_["params"]])
+    points = []
+    for kind in "abc":
+        row = np.argmax(np.where(kinds == kind, display.scores, -np.inf))
+        points.append(search.space_.encode(search.cv_results_["params"][row]))
+    expected, _ = search.optimizer_.predict(points)
+    assert display.mean == pytest.approx(-expected)
+    assert "with each 'kind'" in display.ax_.get_title()
 
 
 def test_a_parameter_and_its_parent_are_blank_where_it_does_not_exist(search, plt):
@@ -106,13 +123,14 @@ def test_a_parameter_and_its_parent_are_blank_where_it_does_not_exist(search, pl
     assert f"{absent} candidates without these parameters" in display.ax_.get_title()
 
 
-def test_conditions_are_met_from_the_root_on():
+def test_what_no_candidate_has_is_met_from_the_root_on():
     space = {
         "a": ["off", "on"],
         "b": Integer(1, 9).when(a="on"),
         "c": Real(0.0, 1.0).when(b=[3, 4]),
     }
-    made = fitted(lambda params: -float(params["a"] == "on"), space, n_iter=30)
+    made = fitted(lambda params: -float(params["a"] == "on"), space, n_iter=3)
+    assert not any("c" in params for params in made.cv_results_["params"])
     display = SurrogateDisplay.from_estimator(made, ["c"])
     assert display.note == ", but a='on', b=3"
     assert not np.isnan(display.mean).any()
@@ -158,10 +176,10 @@ def test_another_metric_has_a_surrogate_of_its_own(plt):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ("x", "must be a sequence of one or two names, got 'x'"),
-        ([], "must be a sequence of one or two names, got"),
-        (["x", "k", "kind"], "must be a sequence of one or two names, got"),
+        ([], "must be one or two names, got"),
+        (["x", "k", "kind"], "must be one or two names, got"),
         (["y"], r"must be among .* got 'y'"),
+        ("y", r"must be among .* got 'y'"),
         (["x", "x"], "must differ, got"),
     ],
 )
