@@ -2,17 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from sklearn_mvrsm._optimizer import MVRSMOptimizer, SpaceExhaustedError, minimize
-from sklearn_mvrsm._search import MVRSMSearchCV
-from sklearn_mvrsm._space import (
-    Categorical,
-    InfeasibleSpaceError,
-    Integer,
-    Ordinal,
-    Real,
-    SearchSpace,
-)
-
 __all__ = [
     "Categorical",
     "InfeasibleSpaceError",
@@ -26,20 +15,36 @@ __all__ = [
     "minimize",
 ]
 
-for _name in __all__:  # pickles and checkpoints name the public path
-    globals()[_name].__module__ = __name__
-
 if TYPE_CHECKING:
+    from sklearn_mvrsm._optimizer import MVRSMOptimizer, SpaceExhaustedError, minimize
+    from sklearn_mvrsm._search import MVRSMSearchCV
+    from sklearn_mvrsm._space import (
+        Categorical,
+        InfeasibleSpaceError,
+        Integer,
+        Ordinal,
+        Real,
+        SearchSpace,
+    )
+
     __version__: str
 else:
 
     def __getattr__(name):
-        """Look up ``__version__``, which reads a file, where it is asked for."""
-        if name != "__version__":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib.metadata import PackageNotFoundError, version
+        """Import a public name when it is asked for: workers need none of them."""
+        from importlib import import_module, metadata
 
-        try:
-            return version("sklearn-mvrsm")
-        except PackageNotFoundError:  # a copy of the sources that is not installed
-            return "0+unknown"
+        if name == "__version__":
+            try:
+                return metadata.version("sklearn-mvrsm")
+            except metadata.PackageNotFoundError:  # a copy that is not installed
+                return "0+unknown"
+        for package in ("_space", "_optimizer", "_search") if name in __all__ else ():
+            face = import_module(f"{__name__}.{package}")
+            if name in face.__all__:
+                return globals().setdefault(name, getattr(face, name))
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__():
+        """List what the package has and what it imports when asked."""
+        return sorted({*globals(), *__all__, "__version__"})

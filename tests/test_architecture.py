@@ -4,6 +4,7 @@ import ast
 import importlib
 import pickle
 import pickletools
+import subprocess
 import sys
 from functools import cache
 from graphlib import TopologicalSorter
@@ -496,3 +497,30 @@ def test_pickles_name_public_paths_only(value):
     ours = {path for path in named if path.split(".")[0] == PACKAGE}
     assert ours
     assert not {path for path in ours if "._" in path}
+
+
+def test_importing_the_package_imports_none_of_its_parts():
+    code = (
+        "import sys, sklearn_mvrsm as package\n"
+        "assert not [name for name in sys.modules if name.startswith('sklearn_mvrsm.')]"
+        "\nassert {*package.__all__, '__version__'} <= {*dir(package)}\n"
+        "from sklearn_mvrsm import *\n"
+        "assert Real is package.Real is vars(package)['Real']\n"
+        "assert not hasattr(package, 'Reel') and not hasattr(package, 'Parameter')\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_workers_import_only_what_a_fit_needs():
+    def n_needless(estimator, X, y):
+        parts = [each.split(".") for each in sys.modules if each.startswith(PACKAGE)]
+        packages = {part[1] for part in parts if len(part) > 1}
+        return -float(len(packages - needed))
+
+    needed = BELOW["_evaluation"] | {"_evaluation"}
+    space = {"C": Real(1.0, 2.0)}
+    search = MVRSMSearchCV(
+        SVC(), space, n_iter=2, cv=2, n_jobs=2, scoring=n_needless, refit=False
+    )
+    search.fit([[0.0], [1.0]] * 4, [0, 1] * 4)
+    assert search.cv_results_["mean_test_score"].tolist() == [0.0, 0.0]

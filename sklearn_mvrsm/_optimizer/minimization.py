@@ -99,6 +99,9 @@ def minimize(
         raise
 
 
+minimize.__module__ = "sklearn_mvrsm"  # pickles name the public path
+
+
 def _evaluate(
     optimizer: MVRSMOptimizer,
     func: Callable[[Params], float],

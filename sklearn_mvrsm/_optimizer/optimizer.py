@@ -41,6 +41,8 @@ NOVEL_TRIES = 200  # random points drawn before all settings are tried in order
 class SpaceExhaustedError(RuntimeError):
     """No configuration is left that has not been proposed."""
 
+    __module__ = "sklearn_mvrsm"  # pickles name the public path
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -126,6 +128,8 @@ class MVRSMOptimizer:
     >>> optimizer.best_params["k"]
     4
     """
+
+    __module__ = "sklearn_mvrsm"  # pickles name the public path
 
     def __init__(
         self,

@@ -225,6 +225,8 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
     True
     """
 
+    __module__ = "sklearn_mvrsm"  # pickles name the public path
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: constraint

@@ -39,6 +39,8 @@ Constraint = Callable[[Params], bool]
 class InfeasibleSpaceError(ValueError):
     """Almost nothing in the space satisfies its constraints."""
 
+    __module__ = "sklearn_mvrsm"  # pickles name the public path
+
 
 def checked(constraints: Any) -> tuple[Constraint, ...]:
     """Return constraints as a tuple, or say what is wrong with them."""

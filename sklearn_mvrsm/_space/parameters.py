@@ -76,6 +76,8 @@ class Real(Parameter):
     Real(0.001, 0.5, log=True)
     """
 
+    __module__ = "sklearn_mvrsm"  # pickles name the public path
+
     low: float
     high: float
     log: bool = field(default=False, kw_only=True)
@@ -185,6 +187,8 @@ class Integer(Countable):
     >>> Integer(1, 1000, log=True).when(booster="gbtree")
     Integer(1, 1000, log=True).when(booster='gbtree')
     """
+
+    __module__ = "sklearn_mvrsm"  # pickles name the public path
 
     low: int
     high: int
@@ -356,6 +360,8 @@ class Categorical(_Choice):
     Categorical(['linear', 'rbf', None])
     """
 
+    __module__ = "sklearn_mvrsm"  # pickles name the public path
+
     @property
     def kind(self) -> Kind:
         """Always ``"category"``."""
@@ -380,6 +386,8 @@ class Ordinal(_Choice):
     >>> Ordinal([16, 64, 256, 1024])
     Ordinal([16, 64, 256, 1024])
     """
+
+    __module__ = "sklearn_mvrsm"  # pickles name the public path
 
     @property
     def kind(self) -> Kind:

@@ -85,6 +85,8 @@ class SearchSpace(ConfigSpaceMethods):
     {'kernel': 'linear'}
     """
 
+    __module__ = "sklearn_mvrsm"  # pickles name the public path
+
     def __init__(
         self,
         params: "Mapping[str, Any] | Sequence[Mapping[str, Any]] | SearchSpace",
