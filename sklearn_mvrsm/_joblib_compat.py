@@ -1,4 +1,4 @@
-"""Every name of joblib and loky that is not public, and the settings they share.
+"""Every name of joblib and loky that is not public.
 
 Each such name is a debt: it may move in any release. Importing them in one place means
 that a move breaks one module, whose test names what moved.
@@ -15,7 +15,6 @@ from multiprocessing import util
 from multiprocessing.process import BaseProcess
 from typing import Any, cast
 
-import joblib
 from joblib.parallel import (
     BatchedCalls,
     LokyBackend,
@@ -230,19 +229,8 @@ def submit_to_backend(
         job.add_done_callback(look_for_error)
 
 
-_THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMBA_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-)
-
-
 def thread_limits(n_slots: int, asked_for: int = 1) -> dict[str, str]:
-    """Environment of a worker that keeps the slots from sharing cores, as joblib does.
+    """Return environment variables that keep slots from sharing cores, as joblib does.
 
     Parameters
     ----------
@@ -260,10 +248,9 @@ def thread_limits(n_slots: int, asked_for: int = 1) -> dict[str, str]:
     """
     backend, _ = get_active_backend()
     chosen = getattr(backend, "inner_max_num_threads", None)
-    share = str(max(joblib.cpu_count() // n_slots, 1))
-    rule = dict.fromkeys(_THREAD_VARIABLES, share)
-    rule["OMP_NUM_THREADS"] = str(max(int(share), asked_for))
-    limits = {name: os.environ.get(name, number) for name, number in rule.items()}
-    if chosen is not None:
-        limits = dict.fromkeys(_THREAD_VARIABLES, str(chosen))
-    return {**limits, "ENABLE_IPC": os.environ.get("ENABLE_IPC", "1")}
+    loky = LokyBackend(inner_max_num_threads=chosen)
+    limits: dict[str, str] = loky._prepare_worker_env(n_slots)
+    openmp = "OMP_NUM_THREADS"
+    if chosen is None and openmp not in os.environ:
+        limits[openmp] = str(max(int(limits[openmp]), asked_for))
+    return limits

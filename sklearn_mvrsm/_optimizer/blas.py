@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from threadpoolctl import ThreadpoolController  # scikit-learn requires it
+from threadpoolctl import ThreadpoolController
 
 __all__ = ["single_threaded"]
 

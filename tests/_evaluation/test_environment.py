@@ -22,7 +22,7 @@ def no_thread_variables(monkeypatch):
 
 
 def test_slots_share_the_cores(monkeypatch):
-    monkeypatch.setattr(joblib, "cpu_count", lambda: 8)
+    monkeypatch.setattr("joblib._parallel_backends.cpu_count", lambda: 8)
     for n_slots, share in [(1, "8"), (3, "2"), (8, "1"), (100, "1")]:
         limits = thread_limits(n_slots)
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -30,7 +30,7 @@ def test_slots_share_the_cores(monkeypatch):
 
 
 def test_the_users_own_variable_wins(monkeypatch):
-    monkeypatch.setattr(joblib, "cpu_count", lambda: 8)
+    monkeypatch.setattr("joblib._parallel_backends.cpu_count", lambda: 8)
     monkeypatch.setenv("OMP_NUM_THREADS", "5")
     limits = thread_limits(4)
     assert limits["OMP_NUM_THREADS"] == "5"
@@ -38,7 +38,7 @@ def test_the_users_own_variable_wins(monkeypatch):
 
 
 def test_what_the_estimator_was_told_wins(monkeypatch):
-    monkeypatch.setattr(joblib, "cpu_count", lambda: 8)
+    monkeypatch.setattr("joblib._parallel_backends.cpu_count", lambda: 8)
     # XGBoost takes no more threads than OpenMP has, whatever its n_jobs is
     assert thread_limits(4, asked_for=3)["OMP_NUM_THREADS"] == "3"
     assert thread_limits(4, asked_for=3)["OPENBLAS_NUM_THREADS"] == "2"
