@@ -66,7 +66,9 @@ _allowing = threading.Lock()
 
 
 def one_worker_executor(
-    initializer: Callable[..., None], initargs: tuple[Any, ...], env: Mapping[str, str]
+    initializer: Callable[..., None],
+    initargs: tuple[object, ...],
+    env: Mapping[str, str],
 ) -> Executor:
     """Make a loky executor of one process, which starts with the first task.
 
@@ -171,7 +173,7 @@ def children_allowed() -> Iterator[None]:
                 config["daemon"] = daemon
 
 
-def is_local_backend(backend: Any) -> bool:
+def is_local_backend(backend: object) -> bool:
     """Whether a backend of joblib is one of those that it brings for one machine."""
     return type(backend) in (
         LokyBackend,
@@ -215,7 +217,7 @@ def submit_to_backend(
         else:
             on_result(result)
 
-    def look_for_error(future: Future[Any]) -> None:
+    def look_for_error(future: Future[object]) -> None:
         # Backends like dask's report here, and only here, that a call is given up.
         error = None if future.cancelled() else future.exception()
         if error is not None:

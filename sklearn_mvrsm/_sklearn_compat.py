@@ -60,13 +60,13 @@ def fit_context(
     return cast(Callable[[Decorated], Decorated], decorator)
 
 
-def available_if(check: Callable[[Any], bool]) -> Callable[[Decorated], Decorated]:
+def available_if(check: Callable[[object], bool]) -> Callable[[Decorated], Decorated]:
     """Give scikit-learn's decorator of methods that are there on a condition."""
     decorator = metaestimators.available_if(check)
     return cast(Callable[[Decorated], Decorated], decorator)
 
 
-def named_scorers(scorer: Any) -> dict[str, Any] | None:
+def named_scorers(scorer: object) -> dict[str, Any] | None:
     """Scorers by the name of their metric.
 
     Parameters
@@ -85,7 +85,7 @@ def named_scorers(scorer: Any) -> dict[str, Any] | None:
     return None
 
 
-def is_passthrough(scorer: Any) -> bool:
+def is_passthrough(scorer: object) -> bool:
     """Return whether a scorer calls the ``score`` of whatever estimator it scores."""
     return isinstance(scorer, _PassthroughScorer)
 
@@ -124,12 +124,12 @@ def check_refit(search: Any, metrics: Collection[str]) -> None:
     search._check_refit_for_multimetric(metrics)
 
 
-def select_best_index(refit: object, metric: str, results: Mapping[str, Any]) -> int:
+def select_best_index(refit: object, metric: str, results: Mapping[str, object]) -> int:
     """Return the row of the winner, by ``refit`` and by the ranks of a metric."""
     return cast(int, BaseSearchCV._select_best_index(refit, metric, results))
 
 
-def requested_metadata(estimator: Any) -> dict[str, dict[str, Any]]:
+def requested_metadata(estimator: object) -> dict[str, dict[str, Any]]:
     """Return what ``set_fit_request`` and its like have requested of an estimator.
 
     Parameters
@@ -155,7 +155,7 @@ def requested_metadata(estimator: Any) -> dict[str, dict[str, Any]]:
     }
 
 
-def root_callback_context(search: Any, max_subtasks: int) -> Any:
+def root_callback_context(search: object, max_subtasks: int) -> Any:
     """Open the callback context of ``search.fit``.
 
     Parameters
@@ -175,7 +175,7 @@ def root_callback_context(search: Any, max_subtasks: int) -> Any:
     return search._init_callback_context(max_subtasks=max_subtasks)
 
 
-def has_callbacks(search: Any) -> bool:
+def has_callbacks(search: object) -> bool:
     """Whether ``search.set_callbacks`` has been given any."""
     return bool(getattr(search, "_skl_callbacks", ()))
 
@@ -222,7 +222,9 @@ def lean_caller(search: Any) -> Any:
     return lean
 
 
-def fit_and_score(estimator: Any, X: Any, y: Any, **kwargs: Any) -> dict[str, Any]:
+def fit_and_score(
+    estimator: object, X: object, y: object, **kwargs: object
+) -> dict[str, Any]:
     """Fit and score one candidate on one fold, as ``GridSearchCV`` does.
 
     Parameters

@@ -167,7 +167,7 @@ class Checkpoint:
         return any(fold.test_scores for fold in known)
 
     def recall(
-        self, candidate: int, params: Mapping[str, Any]
+        self, candidate: int, params: Mapping[str, object]
     ) -> Mapping[int, FoldScore]:
         """Return the folds of a candidate that need not be fitted, by number.
 
@@ -204,7 +204,7 @@ class Checkpoint:
         """Return the params of a candidate that the journal knows."""
         return self._space.from_codes(self.codes[candidate])
 
-    def has_other(self, candidate: int, params: Mapping[str, Any]) -> bool:
+    def has_other(self, candidate: int, params: Mapping[str, object]) -> bool:
         """Return whether the journal has other params for a candidate than these."""
         known = self.codes.get(candidate)
         return known is not None and known != self._space.to_codes(params)

@@ -171,7 +171,7 @@ def _describe_space(space: SearchSpace, unread: Unread) -> Record:
     return described | fingerprint
 
 
-def _codes(space: SearchSpace, points: Sequence[Mapping[str, Any]]) -> list[Record]:
+def _codes(space: SearchSpace, points: Sequence[Mapping[str, object]]) -> list[Record]:
     """Return initial points, which are checked, as what they name in the space."""
     enqueue_first(MVRSMOptimizer(space, n_initial_points=0), points, len(points))
     return [space.to_codes(point) for point in points]

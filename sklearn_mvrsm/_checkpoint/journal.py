@@ -101,7 +101,7 @@ class Journal:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def append(self, entry: Mapping[str, Any]) -> None:
+    def append(self, entry: Mapping[str, object]) -> None:
         """Write an entry; it is on the disk when this returns.
 
         Parameters
@@ -289,7 +289,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_in_child)
 
 
-def differences(there: Any, here: Any, name: str = "") -> Iterator[str]:
+def differences(there: object, here: object, name: str = "") -> Iterator[str]:
     """Yield one sentence for each part in which two JSON values differ.
 
     Parameters
@@ -317,7 +317,7 @@ def differences(there: Any, here: Any, name: str = "") -> Iterator[str]:
         yield f"{name}: {json.dumps(there)} in the checkpoint, now {json.dumps(here)}"
 
 
-def _line(record: Mapping[str, Any], key: str) -> bytes:
+def _line(record: Mapping[str, object], key: str) -> bytes:
     sealed = {**record, _CHECK: _checksum(record, key)}
     return json.dumps(sealed, allow_nan=False).encode() + b"\n"
 
@@ -339,7 +339,7 @@ def _parsed(line: bytes, key: str) -> Record:
     return record if key else {**record, _CHECK: check}
 
 
-def _checksum(record: Mapping[str, Any], key: str) -> str:
+def _checksum(record: Mapping[str, object], key: str) -> str:
     """Return a checksum of what a record says, not of how it is spaced."""
     text = json.dumps(record, allow_nan=False).encode()
     return hashlib.blake2b(text, digest_size=8, key=key.encode()).hexdigest()

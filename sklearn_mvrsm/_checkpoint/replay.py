@@ -67,12 +67,12 @@ class ReplayedOptimizer:
         self._asked.append(params)
         return params
 
-    def tell(self, params: Mapping[str, Any], value: float) -> None:
+    def tell(self, params: Mapping[str, object], value: float) -> None:
         """Report the value of a candidate, as `MVRSMOptimizer.tell` does."""
         self._told.append((params, value))
         self.current.tell(params, value)
 
-    def _follow(self, k: int, known: dict[str, Any]) -> dict[str, Any]:
+    def _follow(self, k: int, known: dict[str, object]) -> dict[str, Any]:
         """Start again, with an optimiser that proposes what the journal has."""
         self._follows = True
         warn(

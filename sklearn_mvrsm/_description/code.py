@@ -217,7 +217,7 @@ def _file_of(module: str) -> str | None:
 
 
 def _reached(
-    scope: Mapping[str, Any],
+    scope: Mapping[str, object],
     names: Collection[str],
     attributes: set[str],
     above: tuple[ModuleType, ...] = (),
@@ -249,7 +249,7 @@ def class_parts(cls: type) -> Parts:
     }
 
 
-def _unwrapped(member: Any) -> Any:
+def _unwrapped(member: object) -> Any:
     if isinstance(member, staticmethod | classmethod):
         return type(member), member.__func__
     if isinstance(member, property):
@@ -259,7 +259,7 @@ def _unwrapped(member: Any) -> Any:
     return member
 
 
-def _acts(member: Any) -> bool:
+def _acts(member: object) -> bool:
     """Return whether a member of a class is code, not data."""
     if isinstance(member, GetSetDescriptorType | MemberDescriptorType):
         return False

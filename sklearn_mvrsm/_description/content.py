@@ -38,7 +38,7 @@ def digest(data: Any) -> str:
     return hasher.hexdigest()
 
 
-def content(data: Any, *, labels: bool) -> Parts | None:
+def content(data: object, *, labels: bool) -> Parts | None:
     """Return what data consist of; None for what is no data.
 
     Parameters

@@ -163,7 +163,7 @@ class _Describer:
         self._highest = min(above, self._highest)
         return description
 
-    def outline(self, estimator: Any) -> dict[str, Any]:
+    def outline(self, estimator: object) -> dict[str, Any]:
         """Describe what ``clone`` keeps of an estimator besides its parameters."""
         own = getattr(estimator, "__dict__", {})
         outline: dict[str, Any] = {"type": self.describe(type(estimator))}
@@ -248,7 +248,7 @@ class _Describer:
         described = self._pairs(parameters, cloned=True)
         return {**self.outline(estimator), "parameters": described}
 
-    def _content(self, value: Any) -> list[Any] | None:
+    def _content(self, value: object) -> list[Any] | None:
         """Describe data part by part; None for other values."""
         place, highest = len(self._open), self._highest
         try:
@@ -283,7 +283,7 @@ class _Describer:
         return {"type": self.describe(type(value)), **self._pairs(parts)}
 
 
-def _state_parts(value: Any) -> dict[str, Any] | str:
+def _state_parts(value: object) -> dict[str, Any] | str:
     """Return what makes an object besides its type, as pickle has it.
 
     A name is returned if that says all.
@@ -323,7 +323,7 @@ def _state_parts(value: Any) -> dict[str, Any] | str:
     return {name: part for name, part in parts.items() if part is not None}
 
 
-def _named_parts(value: Any, name: str) -> dict[str, Any] | str:
+def _named_parts(value: object, name: str) -> dict[str, Any] | str:
     """Return what makes an object that pickle looks up in a module by its name."""
     for module in (getattr(value, "__module__", None), *_FLAT_MODULES):
         if module is not None and find(module, name) is value:
@@ -334,7 +334,7 @@ def _named_parts(value: Any, name: str) -> dict[str, Any] | str:
     return {"name": name, **_readable(value)}
 
 
-def _readable(value: Any) -> dict[str, Any]:
+def _readable(value: object) -> dict[str, Any]:
     """Return what can be read of an object that cannot be pickled by value."""
     try:
         return {"state": object.__getstate__(value)}
@@ -342,7 +342,7 @@ def _readable(value: Any) -> dict[str, Any]:
         return {}
 
 
-def _without_idle(value: Any, state: Any) -> Any:
+def _without_idle(value: object, state: object) -> Any:
     """Return state without what says nothing of what an object does.
 
     That is the release of scikit-learn that made it, the generator of a distribution
@@ -366,7 +366,7 @@ def _without_idle(value: Any, state: Any) -> Any:
     }
 
 
-def _is_scalar(value: Any) -> bool:
+def _is_scalar(value: object) -> bool:
     """Return whether the repr of a value says all about it."""
     kind = type(value)
     if kind in _SCALARS:
@@ -420,7 +420,7 @@ def _text(text: str | bytes) -> Any:
     return text if isinstance(text, str) else repr(text)
 
 
-def _shortened(description: Any) -> Any:
+def _shortened(description: object) -> Any:
     text = json.dumps(description, sort_keys=True)
     has_names = isinstance(description, dict)
     if len(text) > (_LONGEST_OF_PARTS if has_names else _LONGEST):

@@ -43,7 +43,7 @@ class BestEstimatorMixin:
             )
         return hasattr(search, "best_estimator_")
 
-    def refit_best(self, X: Any, y: Any = None, **params: Any) -> Self:
+    def refit_best(self, X: object, y: object = None, **params: object) -> Self:
         """Fit the best estimator on all data, where the search did not come to that.
 
         After an interrupt, or an error in the refit, ``best_params_`` is known, but
@@ -80,7 +80,7 @@ class BestEstimatorMixin:
         self._fit_best(X, y, routed.estimator.fit)
         return self
 
-    def score(self, X: Any, y: Any = None, **params: Any) -> float:
+    def score(self, X: object, y: object = None, **params: object) -> float:
         """Score the best estimator on the given data.
 
         Parameters
@@ -114,10 +114,12 @@ class BestEstimatorMixin:
 
     def _fit_best(
         self,
-        X: Any,
-        y: Any,
-        fit_params: Mapping[str, Any],
-        task: Callable[[Any], AbstractContextManager[Any]] = contextlib.nullcontext,
+        X: object,
+        y: object,
+        fit_params: Mapping[str, object],
+        task: Callable[
+            [object], AbstractContextManager[object]
+        ] = contextlib.nullcontext,
     ) -> None:
         """Fit the best estimator inside ``task(estimator)``, in this process."""
         search: Any = self
@@ -135,7 +137,7 @@ class BestEstimatorMixin:
             search.feature_names_in_ = estimator.feature_names_in_
 
 
-def _what_to_do(search: Any) -> str:
+def _what_to_do(search: object) -> str:
     if hasattr(search, "best_params_"):
         return "Call 'refit_best' with the data to fit it; 'best_params_' is known."
     return "There is no 'best_params_' yet: call 'fit' again."

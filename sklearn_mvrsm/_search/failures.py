@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
@@ -163,7 +163,7 @@ def _details(candidates: Sequence[Candidate]) -> str:
 
 
 def warn_of_failures(
-    candidates: Sequence[Candidate], results: Mapping[str, Any], error_score: float
+    candidates: Sequence[Candidate], results: Mapping[str, object], error_score: float
 ) -> None:
     """Warn once of all failures, and once a set of scores that are not finite.
 

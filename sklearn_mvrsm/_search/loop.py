@@ -33,7 +33,7 @@ class Proposer(Protocol):
     def ask(self) -> dict[str, Any]:
         """Propose a candidate."""
 
-    def tell(self, params: Mapping[str, Any], value: float) -> None:
+    def tell(self, params: Mapping[str, object], value: float) -> None:
         """Receive the value of one."""
 
 

@@ -54,7 +54,7 @@ class SummaryMixin:
         usual = behind._repr_html_
         return lambda: summary(self) + str(usual())
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
         """Return what IPython shows, by MIME type."""
         behind: Any = super()
         bundle: dict[str, Any] = behind._repr_mimebundle_(**kwargs)
@@ -105,7 +105,7 @@ def _headline(results: dict[str, Any], metrics: Sequence[str], row: int) -> str:
     return f"<div>Best {', '.join(scores)} (candidate {row + 1} of {count})</div>"
 
 
-def _table(params: dict[str, Any]) -> str:
+def _table(params: dict[str, object]) -> str:
     """List the parameters of a candidate."""
     rows = [
         f"<tr><td>{html.escape(name)}</td><td>{html.escape(_text(value))}</td></tr>"

@@ -144,7 +144,7 @@ def _keeps_columns(step: object) -> bool:
     return imputes or isinstance(step, OneToOneFeatureMixin)
 
 
-def own_values(estimator: Any, X: Any) -> Wanted:
+def own_values(estimator: object, X: object) -> Wanted:
     """Return what tells the own values of an estimator, for `default_params`.
 
     Parameters
@@ -159,7 +159,7 @@ def own_values(estimator: Any, X: Any) -> Wanted:
     params_of: dict[int, dict[str, Any]] = {}
 
     def wanted(
-        name: str, parameter: Parameter, chosen: Mapping[str, Any]
+        name: str, parameter: Parameter, chosen: Mapping[str, object]
     ) -> Sequence[object]:
         parts = name.split("__")
         steps = ["__".join(parts[:k]) for k in range(len(parts) - 1, 0, -1)]
@@ -185,7 +185,7 @@ def own_values(estimator: Any, X: Any) -> Wanted:
 def _readings(
     owner: object,
     name: str,
-    own: Mapping[str, Any],
+    own: Mapping[str, object],
     parameter: Parameter,
     sizes: Mapping[str, int],
 ) -> Sequence[object]:

@@ -74,7 +74,7 @@ def format_results(
     return results
 
 
-def param_columns(params: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def param_columns(params: Sequence[Mapping[str, object]]) -> dict[str, Any]:
     """Return a masked column a parameter, masked where a candidate does not have it.
 
     The type is the one that numpy infers for numbers and booleans; everything else
@@ -169,7 +169,7 @@ def any_score(candidates: Sequence[Candidate]) -> bool:
 
 
 def _store_scores(
-    results: dict[str, Any],
+    results: dict[str, object],
     candidates: Sequence[Candidate],
     part: str,
     metric: str,
@@ -234,7 +234,7 @@ def _time_moments(times: FloatArray, ran: BoolArray) -> tuple[FloatArray, FloatA
     return means, stds
 
 
-def _column_dtype(values: Sequence[Any]) -> np.dtype[Any]:
+def _column_dtype(values: Sequence[object]) -> np.dtype[Any]:
     if not all(isinstance(value, numbers.Number | np.generic) for value in values):
         return np.dtype(object)
     dtype = np.array(values).dtype

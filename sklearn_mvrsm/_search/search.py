@@ -320,7 +320,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         return cloned
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+    def fit(self, X: object, y: object = None, **params: object) -> Self:
         """Search, and fit the best estimator on all data if ``refit``.
 
         Parameters

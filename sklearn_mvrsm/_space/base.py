@@ -83,7 +83,9 @@ class Parameter(ABC):
     @abstractmethod
     def _arguments(self) -> str: ...
 
-    def when(self, parents: Mapping[str, object] | None = None, /, **more: Any) -> Self:
+    def when(
+        self, parents: Mapping[str, object] | None = None, /, **more: object
+    ) -> Self:
         """Return a copy that exists only where other parameters have certain values.
 
         Parameters

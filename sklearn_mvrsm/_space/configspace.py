@@ -26,7 +26,7 @@ Params = dict[str, Any]
 class _Space(Space, Protocol):
     constraints: tuple[Constraint, ...]
 
-    def sample(self, n: int, random_state: Any = None) -> list[Params]: ...
+    def sample(self, n: int, random_state: object = None) -> list[Params]: ...
 
 
 class ConfigSpaceMethods:
@@ -35,18 +35,18 @@ class ConfigSpaceMethods:
     @overload
     @classmethod
     def from_configspace(
-        cls, cs: Any, *, return_default: Literal[False] = ...
+        cls, cs: object, *, return_default: Literal[False] = ...
     ) -> Self: ...
 
     @overload
     @classmethod
     def from_configspace(
-        cls, cs: Any, *, return_default: Literal[True]
+        cls, cs: object, *, return_default: Literal[True]
     ) -> tuple[Self, Params]: ...
 
     @classmethod
     def from_configspace(
-        cls, cs: Any, *, return_default: bool = False
+        cls, cs: object, *, return_default: bool = False
     ) -> Self | tuple[Self, Params]:
         """Translate a ``ConfigSpace.ConfigurationSpace``.
 
@@ -97,7 +97,7 @@ class ConfigSpaceMethods:
         return built, default
 
     def to_configspace(
-        self: _Space, *, default: Mapping[str, Any] | None = None
+        self: _Space, *, default: Mapping[str, object] | None = None
     ) -> Any:
         """Translate into a ``ConfigSpace.ConfigurationSpace``.
 
@@ -141,7 +141,7 @@ def write(
     dimensions: Sequence[Dimension],
     names: Sequence[str],
     constraints: Sequence[Constraint],
-    default: Mapping[str, Any],
+    default: Mapping[str, object],
 ) -> Any:
     """Build a ``ConfigurationSpace``.
 

@@ -30,7 +30,7 @@ Masks = dict[str, Mask]
 _MOST_VALUES = 10**6  # of a parent whose values are listed
 
 
-def read(cs: Any) -> tuple[dict[str, Parameter], list[Forbidden]]:
+def read(cs: object) -> tuple[dict[str, Parameter], list[Forbidden]]:
     """Read a ``ConfigurationSpace``.
 
     Parameters
@@ -69,7 +69,7 @@ def default_of(cs: Any) -> dict[str, Any]:
     return {name: cs[name].default_value for name in cs.get_default_configuration()}
 
 
-def _parameter(name: str, given: Any) -> Parameter:
+def _parameter(name: str, given: object) -> Parameter:
     import ConfigSpace.hyperparameters as kinds
 
     match given:
@@ -122,7 +122,7 @@ def _masks(condition: Any, params: Mapping[str, Parameter]) -> Masks:
     return merged
 
 
-def _either(left: Masks, right: Masks, condition: Any) -> Masks:
+def _either(left: Masks, right: Masks, condition: object) -> Masks:
     differ = [
         name
         for name in left | right
@@ -177,7 +177,7 @@ def _wanted(parent: Parameter, mask: Mask) -> Sequence[Any]:
 # --- forbidden clauses -------------------------------------------------------------
 
 
-def _forbidden(clause: Any, params: Mapping[str, Parameter]) -> Forbidden:
+def _forbidden(clause: object, params: Mapping[str, Parameter]) -> Forbidden:
     import ConfigSpace.forbidden as kinds
 
     match clause:
@@ -195,7 +195,7 @@ def _forbidden(clause: Any, params: Mapping[str, Parameter]) -> Forbidden:
 
 
 def _values(
-    name: str, values: Sequence[Any], params: Mapping[str, Parameter]
+    name: str, values: Sequence[object], params: Mapping[str, Parameter]
 ) -> Values:
     parameter = params[name]
     offered = [parameter.to_value(parameter.to_number(value)) for value in values]

@@ -42,7 +42,7 @@ class InfeasibleSpaceError(ValueError):
     __module__ = "sklearn_mvrsm"  # pickles name the public path
 
 
-def checked(constraints: Any) -> tuple[Constraint, ...]:
+def checked(constraints: object) -> tuple[Constraint, ...]:
     """Return constraints as a tuple, or say what is wrong with them."""
     if not isinstance(constraints, list | tuple) or not all(map(callable, constraints)):
         raise TypeError(
@@ -123,10 +123,10 @@ class Forbidden(ABC):
         """The forbidden case, as a person would write it."""
 
     @abstractmethod
-    def forbids(self, params: Mapping[str, Any]) -> bool:
+    def forbids(self, params: Mapping[str, object]) -> bool:
         """Tell whether a configuration is such a case."""
 
-    def __call__(self, params: Mapping[str, Any]) -> bool:
+    def __call__(self, params: Mapping[str, object]) -> bool:
         """Tell whether a configuration is allowed."""
         return not self.forbids(params)
 
@@ -149,7 +149,7 @@ class Values(Forbidden):
             return f"{self.name} == {self.values[0]!r}"
         return f"{self.name} in {list(self.values)!r}"
 
-    def forbids(self, params: Mapping[str, Any]) -> bool:
+    def forbids(self, params: Mapping[str, object]) -> bool:
         """Compare as categories are compared."""
         if self.name not in params:
             return False
@@ -207,7 +207,7 @@ class AllOf(Forbidden):
         """``a and b``."""
         return " and ".join(_grouped(part) for part in self.parts)
 
-    def forbids(self, params: Mapping[str, Any]) -> bool:
+    def forbids(self, params: Mapping[str, object]) -> bool:
         """Ask every part."""
         return all(part.forbids(params) for part in self.parts)
 
@@ -223,7 +223,7 @@ class AnyOf(Forbidden):
         """``a or b``."""
         return " or ".join(_grouped(part) for part in self.parts)
 
-    def forbids(self, params: Mapping[str, Any]) -> bool:
+    def forbids(self, params: Mapping[str, object]) -> bool:
         """Ask every part."""
         return any(part.forbids(params) for part in self.parts)
 

@@ -81,7 +81,7 @@ def as_parameter(name: str, value: Any) -> Parameter:
         raise ValueError(f"Parameter {name!r}: {error}") from None
 
 
-def _looks_like_interval(values: tuple[Any, ...]) -> bool:
+def _looks_like_interval(values: tuple[object, ...]) -> bool:
     """Whether another tool calls this an interval: ends, perhaps a scale or a type."""
     ends, kind = values[:2], values[2:]
     known = [end for end in ends if end is not None]
@@ -90,7 +90,7 @@ def _looks_like_interval(values: tuple[Any, ...]) -> bool:
     return has_ends and ends[0] != ends[1] and (has_kind or not kind)
 
 
-def _warn_of_interval(name: str, values: tuple[Any, ...]) -> None:
+def _warn_of_interval(name: str, values: tuple[object, ...]) -> None:
     warn(
         f"Parameter {name!r} is a choice among the {len(values)} values of the tuple "
         f"{values!r}, and nothing between them. Write {_interval(values)} if an "
@@ -259,7 +259,7 @@ def copied_containers(declared: Any, *, is_space: bool) -> Any:
     return declared
 
 
-def lay_out(params: Any) -> Layout:
+def lay_out(params: object) -> Layout:
     """Read what a user declared and give each parameter a coordinate.
 
     Parameters
@@ -299,7 +299,7 @@ def lay_out(params: Any) -> Layout:
     return Layout(declared, tuple(dimensions), coordinates)
 
 
-def _read(params: Any) -> tuple[dict[str, Parameter], ...]:
+def _read(params: object) -> tuple[dict[str, Parameter], ...]:
     alternatives = [params] if isinstance(params, Mapping) else params
     if not isinstance(alternatives, list | tuple) or not all(
         isinstance(each, Mapping) for each in alternatives

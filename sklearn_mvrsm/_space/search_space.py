@@ -141,7 +141,7 @@ class SearchSpace(ConfigSpaceMethods):
 
     # Named parameters -> points, and back
 
-    def encode(self, params: Mapping[str, Any]) -> FloatArray:
+    def encode(self, params: Mapping[str, object]) -> FloatArray:
         """Give the canonical point of a configuration.
 
         Parameters
@@ -177,7 +177,7 @@ class SearchSpace(ConfigSpaceMethods):
             f"params fit none of the {len(reasons)} alternatives. {listed}"
         )
 
-    def _encode(self, params: Mapping[str, Any], alternative: int) -> FloatArray:
+    def _encode(self, params: Mapping[str, object], alternative: int) -> FloatArray:
         declared = self._layout.declared[alternative]
         coordinates = self._layout.coordinates[alternative]
         x = self.domain.neutral.copy()
@@ -239,7 +239,7 @@ class SearchSpace(ConfigSpaceMethods):
             if exists[coordinates[name]]
         }
 
-    def to_codes(self, params: Mapping[str, Any]) -> dict[str, int | float]:
+    def to_codes(self, params: Mapping[str, object]) -> dict[str, int | float]:
         """Give a form of a configuration that JSON keeps exactly.
 
         Numbers stay, values of a :class:`Categorical` or :class:`Ordinal` become

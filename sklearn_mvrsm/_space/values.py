@@ -26,7 +26,7 @@ __all__ = [
 _ATOMS = frozenset({bool, bytes, complex, float, int, str, type(None)})
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a number of any library as Python's; anything else as it is.
 
     Numbers of numpy have the precision of their type in all that is computed with
@@ -80,7 +80,7 @@ def _same_state(a: object, b: object) -> bool:
     return describe_value(a, unread) == describe_value(b, unread) and not unread
 
 
-def copied(params: Mapping[str, Any], *, objects: bool = True) -> dict[str, Any]:
+def copied(params: Mapping[str, object], *, objects: bool = True) -> dict[str, Any]:
     """Return parameters whose values can be altered without altering these.
 
     Parameters
@@ -117,11 +117,11 @@ class Originals:
         """Pickle no ids: in another process they are those of other objects."""
         return Originals, (list(self._seen.values()),)
 
-    def restored(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def restored(self, params: Mapping[str, object]) -> dict[str, Any]:
         """Return the very objects, or copies as they were of those altered since."""
         return {name: self._restored(value) for name, value in params.items()}
 
-    def _restored(self, value: Any) -> Any:
+    def _restored(self, value: object) -> Any:
         if type(value) in _ATOMS:
             return value
         if id(value) not in self._seen:
@@ -132,7 +132,7 @@ class Originals:
         return value if same_value(value, original) else _copied(original)
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> Any:
     if type(value) in _ATOMS:
         return value
     try:

@@ -23,7 +23,7 @@ MEGABYTE = 1e6
 class Held:
     """Scores a fit by what its process holds."""
 
-    def __call__(self, estimator: Any, X: Any, y: Any) -> dict[str, float]:
+    def __call__(self, estimator: object, X: object, y: object) -> dict[str, float]:
         """Return the process's number, and megabytes: resident, and its own."""
         process = require("psutil", "psutil").Process()
         held = process.memory_full_info()

@@ -6,7 +6,6 @@ or at the first category, and some methods start just there.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -53,7 +52,7 @@ def moved(problem: Problem, seed: int) -> Problem:
         minimiser[:n] = lower + (minimiser[:n] - lower - shift) % sizes
         minimiser[n:] = target
 
-    def function(params: Mapping[str, Any]) -> float:
+    def function(params: Mapping[str, object]) -> float:
         x = box.to_array(params)
         x[:n] = lower + (x[:n] - lower + shift) % sizes
         x[n:] -= translation

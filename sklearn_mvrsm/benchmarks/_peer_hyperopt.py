@@ -25,7 +25,7 @@ def tpe(problem: Meter, budget: int, seed: int) -> Sequence[float]:
     startup = {"n_startup_jobs": len(initial)} if initial else {}
     given = _trials([_labels(p, by_name) for p in initial], by_name)
 
-    def objective(tree: Mapping[str, Any]) -> float:
+    def objective(tree: Mapping[str, object]) -> float:
         return problem.evaluate(_flatten(tree, by_name))
 
     # It may ask for more than max_evals where there are points to evaluate first.
@@ -86,7 +86,7 @@ def _space(hyperopt: Any, variables: tuple[Variable, ...]) -> dict[str, Any]:
     return {v.name: nodes[v.name] for v in variables if not v.conditions}
 
 
-def _is_child(child: Variable, parent: Variable, value: Any) -> bool:
+def _is_child(child: Variable, parent: Variable, value: object) -> bool:
     name, accepted = child.conditions[0]
     return name == parent.name and value in accepted
 

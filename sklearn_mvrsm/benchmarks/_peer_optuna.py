@@ -55,7 +55,7 @@ def _startup(problem: Meter, seed: int) -> dict[str, int]:
 
 
 def _search(
-    problem: Meter, budget: int, seed: int, sampler: Any, *, conditional: bool
+    problem: Meter, budget: int, seed: int, sampler: object, *, conditional: bool
 ) -> Sequence[float]:
     optuna = require("optuna", "optuna")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -67,7 +67,7 @@ def _search(
         fixed = params if conditional else complete(variables, params, rng)
         study.enqueue_trial(fixed)
 
-    def objective(trial: Any) -> float:
+    def objective(trial: object) -> float:
         if conditional:
             return problem.evaluate(_suggest_active(trial, variables))
         full = {v.name: _suggest(trial, v) for v in variables}
@@ -79,7 +79,7 @@ def _search(
     return problem.values
 
 
-def _suggest_active(trial: Any, variables: tuple[Variable, ...]) -> Params:
+def _suggest_active(trial: object, variables: tuple[Variable, ...]) -> Params:
     params: Params = {}
     for v in variables:
         if all(name in params and params[name] in ok for name, ok in v.conditions):

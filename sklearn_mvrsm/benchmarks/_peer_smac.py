@@ -79,7 +79,7 @@ def _hyperparameter(module: Any, v: Variable) -> Any:
     )
 
 
-def _configuration(space: Any, params: Params) -> Any:
+def _configuration(space: object, params: Params) -> Any:
     module = require("ConfigSpace", "ConfigSpace")
     return module.Configuration(space, values=params)
 

@@ -13,7 +13,7 @@ from sklearn_mvrsm import Categorical, SearchSpace
 __all__ = ["from_positions", "to_positions"]
 
 
-def to_positions(space: SearchSpace, params: Mapping[str, Any]) -> dict[str, Any]:
+def to_positions(space: SearchSpace, params: Mapping[str, object]) -> dict[str, Any]:
     """Return the position of each value of a configuration, numbers to two decimals.
 
     Parameters
@@ -27,7 +27,9 @@ def to_positions(space: SearchSpace, params: Mapping[str, Any]) -> dict[str, Any
     return {name: _position(parameters[name], params[name]) for name in params}
 
 
-def from_positions(space: SearchSpace, positions: Mapping[str, Any]) -> dict[str, Any]:
+def from_positions(
+    space: SearchSpace, positions: Mapping[str, object]
+) -> dict[str, Any]:
     """Return the configuration at given positions.
 
     Parameters

@@ -81,7 +81,7 @@ class Box:
         )
         return SearchSpace(dict(zip(self.names, parameters, strict=True)))
 
-    def to_array(self, params: Mapping[str, Any]) -> NDArray[np.float64]:
+    def to_array(self, params: Mapping[str, object]) -> NDArray[np.float64]:
         """Return the values of ``params`` as an array of shape (d,)."""
         return np.array([params[name] for name in self.names], dtype=float)
 
@@ -136,7 +136,7 @@ class Problem:
     minimiser: Params | None = None
     box: Box | None = None
 
-    def evaluate(self, params: Mapping[str, Any]) -> float:
+    def evaluate(self, params: Mapping[str, object]) -> float:
         """Return the value at ``params``, without noise."""
         return float(self.function(params))
 
@@ -234,7 +234,7 @@ class Meter:
             return [dict(params) for params in self._initial]
         return self.problem.initial_points(seed)
 
-    def evaluate(self, params: Mapping[str, Any]) -> float:
+    def evaluate(self, params: Mapping[str, object]) -> float:
         """Return the noisy value at ``params`` and record it.
 
         Raises

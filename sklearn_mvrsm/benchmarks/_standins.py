@@ -108,7 +108,7 @@ def make_steel_table(directory: Path) -> Problem:
     names = tuple(space.names)
     forest = steel_forest(directory / STEEL_TABLE, names)
 
-    def function(params: Mapping[str, Any]) -> float:
+    def function(params: Mapping[str, object]) -> float:
         return forest.predict(np.array([params.get(name, ABSENT) for name in names]))
 
     return Problem(name="steel-table", space=space, function=function, budget=200)

@@ -153,7 +153,7 @@ def booster_arguments(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def accuracy(
-    params: Mapping[str, Any], X: NDArray[np.float64], y: NDArray[np.int64]
+    params: Mapping[str, object], X: NDArray[np.float64], y: NDArray[np.int64]
 ) -> float:
     """Return the mean accuracy of the pipeline over five unshuffled stratified folds.
 
@@ -218,7 +218,7 @@ class SteelPlates:
         self._limit = limit
         self._child: tuple[Any, Connection] | None = None
 
-    def __call__(self, params: Mapping[str, Any]) -> float:
+    def __call__(self, params: Mapping[str, object]) -> float:
         """Return minus the accuracy, or 0 when it fails or is late."""
         process, connection = self._running()
         try:

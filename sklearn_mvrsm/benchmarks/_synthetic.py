@@ -1,7 +1,6 @@
 """The synthetic problems of the paper, and one each without reals and integers."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +45,7 @@ def on_box(
         Where the optimum is, if known.
     """
 
-    def of_params(params: Mapping[str, Any]) -> float:
+    def of_params(params: Mapping[str, object]) -> float:
         return function(box.to_array(params))
 
     return Problem(

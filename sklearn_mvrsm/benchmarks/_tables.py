@@ -65,7 +65,7 @@ def make_table(name: str, budget: int = 100) -> Problem:
     _, suite, data_set = name.split("-", 2)
     values, choices = _load(suite, data_set)
 
-    def function(params: Mapping[str, Any]) -> float:
+    def function(params: Mapping[str, object]) -> float:
         places = (str(options.index(params[key])) for key, options in choices.items())
         return values["".join(places)]
 
@@ -81,7 +81,7 @@ def make_table(name: str, budget: int = 100) -> Problem:
     )
 
 
-def _space(choices: Mapping[str, list[Any]]) -> SearchSpace:
+def _space(choices: Mapping[str, list[object]]) -> SearchSpace:
     """Numbers are ordered values, words are categories."""
     return SearchSpace(
         {

@@ -149,14 +149,14 @@ def make_tuning(name: str, budget: int = 50) -> Problem:
     kind = KINDS[kind_name]
     X = load(data_set).X
 
-    def function(params: Mapping[str, Any]) -> float:
+    def function(params: Mapping[str, object]) -> float:
         return cross_validated(kind, params, load(data_set))
 
     space = SearchSpace(kind.space(len(X), X.shape[1]))
     return Problem(name, space, function, budget, n_initial=0)
 
 
-def cross_validated(kind: Kind, params: Mapping[str, Any], data: Data) -> float:
+def cross_validated(kind: Kind, params: Mapping[str, object], data: Data) -> float:
     """Return the mean loss of a configuration over the folds; nan if a fit fails."""
     from sklearn.model_selection import StratifiedKFold, cross_val_score
 
@@ -169,7 +169,7 @@ def cross_validated(kind: Kind, params: Mapping[str, Any], data: Data) -> float:
     return float(scores.mean())
 
 
-def outer_value(name: str, params: Mapping[str, Any]) -> float:
+def outer_value(name: str, params: Mapping[str, object]) -> float:
     """Return the loss of a configuration on the rows that were not tuned on.
 
     Parameters
@@ -265,7 +265,7 @@ def _lightgbm_space(n: int, p: int) -> dict[str, Any]:
     }
 
 
-def _lightgbm(params: Mapping[str, Any]) -> Any:
+def _lightgbm(params: Mapping[str, object]) -> Any:
     library = require("lightgbm", "lightgbm")
     return library.LGBMClassifier(
         **params, subsample_freq=1, n_jobs=1, random_state=0, verbose=-1
@@ -285,7 +285,7 @@ def _xgboost_space(n: int, p: int) -> dict[str, Any]:
     }
 
 
-def _xgboost(params: Mapping[str, Any]) -> Any:
+def _xgboost(params: Mapping[str, object]) -> Any:
     library = require("xgboost", "xgboost")
     return library.XGBClassifier(**params, n_jobs=1, random_state=0)
 
@@ -299,7 +299,7 @@ def _forest_space(n: int, p: int) -> dict[str, Any]:
     }
 
 
-def _forest(params: Mapping[str, Any]) -> Any:
+def _forest(params: Mapping[str, object]) -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
     return RandomForestClassifier(**params, n_estimators=60, random_state=0)
@@ -334,7 +334,7 @@ def _models_space(n: int, p: int) -> dict[str, Any]:
     return space
 
 
-def _models(params: Mapping[str, Any]) -> Any:
+def _models(params: Mapping[str, object]) -> Any:
     from sklearn.linear_model import LogisticRegression
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.pipeline import make_pipeline
@@ -360,7 +360,7 @@ def _mlp_space(n: int, p: int) -> dict[str, Any]:
     return spaces.mlp(n_samples=n, n_features=p)
 
 
-def _mlp(params: Mapping[str, Any]) -> Any:
+def _mlp(params: Mapping[str, object]) -> Any:
     from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler

@@ -102,11 +102,11 @@ def _variable(name: str, parameter: Any) -> Variable:
     raise TypeError(f"parameter {name!r} is not understood: {parameter!r}")
 
 
-def _is_collection(value: Any) -> bool:
+def _is_collection(value: object) -> bool:
     return isinstance(value, list | tuple | set | frozenset | range)
 
 
-def active(variables: tuple[Variable, ...], full: Mapping[str, Any]) -> Params:
+def active(variables: tuple[Variable, ...], full: Mapping[str, object]) -> Params:
     """Return the active ones of values given for all variables."""
     params: Params = {}
     for variable in variables:
@@ -119,7 +119,9 @@ _ABSENT = object()
 
 
 def complete(
-    variables: tuple[Variable, ...], params: Mapping[str, Any], rng: np.random.Generator
+    variables: tuple[Variable, ...],
+    params: Mapping[str, object],
+    rng: np.random.Generator,
 ) -> Params:
     """Return values for all variables: the inactive ones drawn at random."""
     return {
@@ -138,7 +140,7 @@ def uniform(variable: Variable, rng: np.random.Generator) -> float:
 
 
 def numbers(
-    variables: tuple[Variable, ...], full: Mapping[str, Any]
+    variables: tuple[Variable, ...], full: Mapping[str, object]
 ) -> NDArray[np.float64]:
     """Return values of all variables as numbers, shape (n_variables,)."""
     return np.array([v.number(full[v.name]) for v in variables])

@@ -265,7 +265,9 @@ def _nothing() -> tuple[Any, Any]:
     return np.zeros((20, 1)), np.arange(20) % 2
 
 
-def threads(estimator: Any, rounds: int, n_samples: int = 4000) -> tuple[float, float]:
+def threads(
+    estimator: object, rounds: int, n_samples: int = 4000
+) -> tuple[float, float]:
     """Return what it costs that every slot uses all cores, against joblib's rule.
 
     Parameters

@@ -55,7 +55,7 @@ class Hanging(Sleeper):
         self.classes_ = np.unique(y)
         return self
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: object, y: object) -> float:
         """Return zero for the best there is, else less."""
         away = (self.x - self.best) ** 2 + (self.y - 0.7) ** 2
         return -float(away + 0.01 * (self.k - 3) ** 2 + 0.1 * (self.c != "b"))

@@ -39,22 +39,22 @@ COLUMNS = ("space", "data_set", "configuration", "loss")
 FloatArray = NDArray[np.float64]
 
 
-def _scaled(model: Any) -> Any:
+def _scaled(model: object) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     return make_pipeline(StandardScaler(), model)
 
 
-def _library(module: str, name: str, fixed: Mapping[str, Any]) -> Callable[..., Any]:
-    def build(params: Mapping[str, Any]) -> Any:
+def _library(module: str, name: str, fixed: Mapping[str, object]) -> Callable[..., Any]:
+    def build(params: Mapping[str, object]) -> Any:
         model = getattr(require(module, module), name)
         return model(**{**fixed, **params})
 
     return build
 
 
-def _sklearn(module: str, name: str, *, scaled: bool, **fixed: Any) -> Any:
+def _sklearn(module: str, name: str, *, scaled: bool, **fixed: object) -> Any:
     build = _library(f"sklearn.{module}", name, fixed)
     return (lambda params: _scaled(build(params))) if scaled else build
 
@@ -119,7 +119,7 @@ def draw_pool(name: str, n: int) -> list[dict[str, Any]]:
     return [to_positions(space, params) for params in space.sample(n, random_state=0)]
 
 
-def score(name: str, positions: Mapping[str, Any] | None, data: Data) -> float:
+def score(name: str, positions: Mapping[str, object] | None, data: Data) -> float:
     """Return the loss of a configuration, or of the estimator as it comes for None."""
     make, build, scoring = MODELS[name]
     params: dict[str, Any] = {}

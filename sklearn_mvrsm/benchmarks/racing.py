@@ -65,7 +65,9 @@ def tables(steel: str | None = None, n_samples: int = 900) -> Iterator[tuple[Any
         yield name, X[rows], y[rows]
 
 
-def search(X: Any, y: Any, racing: bool | float, seed: int, n_iter: int) -> Outcome:
+def search(
+    X: object, y: object, racing: bool | float, seed: int, n_iter: int
+) -> Outcome:
     """Run one search.
 
     Parameters
@@ -105,7 +107,7 @@ def search(X: Any, y: Any, racing: bool | float, seed: int, n_iter: int) -> Outc
 
 
 def compare(
-    X: Any, y: Any, levels: Sequence[float], seeds: Sequence[int], n_iter: int
+    X: object, y: object, levels: Sequence[float], seeds: Sequence[int], n_iter: int
 ) -> dict[float, tuple[list[float], list[float]]]:
     """Race at some error levels, and compare with running every fold.
 

@@ -147,11 +147,11 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-        **fit_params: Any,
+        X: object,
+        y: object = None,
+        sample_weight: object = None,
+        groups: object = None,
+        **fit_params: object,
     ) -> Self:
         """Fit the booster on what is not held out, watched by what is.
 
@@ -207,7 +207,10 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         return self
 
     def _check(
-        self, known: Mapping[str, inspect.Parameter], y: Any, fit_params: dict[str, Any]
+        self,
+        known: Mapping[str, inspect.Parameter],
+        y: object,
+        fit_params: dict[str, object],
     ) -> None:
         """Refuse what cannot be fitted."""
         rounds, share = self.n_iter_no_change, self.validation_fraction
@@ -262,7 +265,7 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         return np.flatnonzero(~held), np.flatnonzero(held)
 
     @available_if(_has("predict"))
-    def predict(self, X: Any, **params: Any) -> Any:
+    def predict(self, X: object, **params: object) -> Any:
         """Predict with the rounds up to the best one.
 
         Parameters
@@ -281,7 +284,7 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         return self.estimator_.predict(X, **params)
 
     @available_if(_has("predict_proba"))
-    def predict_proba(self, X: Any, **params: Any) -> Any:
+    def predict_proba(self, X: object, **params: object) -> Any:
         """Predict probabilities of classes with the rounds up to the best one.
 
         Parameters
@@ -300,19 +303,19 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         return self.estimator_.predict_proba(X, **params)
 
     @available_if(_has("predict_log_proba"))
-    def predict_log_proba(self, X: Any, **params: Any) -> Any:
+    def predict_log_proba(self, X: object, **params: object) -> Any:
         """Predict logarithms of probabilities, as `predict_proba` does."""
         check_is_fitted(self)
         return self.estimator_.predict_log_proba(X, **params)
 
     @available_if(_has("decision_function"))
-    def decision_function(self, X: Any, **params: Any) -> Any:
+    def decision_function(self, X: object, **params: object) -> Any:
         """Predict raw scores with the rounds up to the best one."""
         check_is_fitted(self)
         return self.estimator_.decision_function(X, **params)
 
     @available_if(_has("score"))
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Score the predictions, as the booster does.
 
         Parameters
@@ -375,7 +378,7 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         return tags
 
 
-def _checked_groups(groups: Any) -> npt.NDArray[Any]:
+def _checked_groups(groups: object) -> npt.NDArray[Any]:
     """Return groups as an array of shape (n_samples,), or say what is wrong."""
     array = check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
     array = column_or_1d(array, warn=False)
@@ -384,7 +387,7 @@ def _checked_groups(groups: Any) -> npt.NDArray[Any]:
     return np.asarray(array)
 
 
-def _rounds(booster: Any) -> int:
+def _rounds(booster: object) -> int:
     """Return the number of rounds up to the best one."""
     for name, add in _ROUNDS.items():
         if hasattr(booster, name):
@@ -394,10 +397,10 @@ def _rounds(booster: Any) -> int:
 
 def _watching(
     known: Mapping[str, inspect.Parameter],
-    booster: Any,
-    X: Any,
-    y: Any,
-    of_held: Mapping[str, Any],
+    booster: object,
+    X: object,
+    y: object,
+    of_held: Mapping[str, object],
 ) -> dict[str, Any]:
     """Return the arguments of a booster's fit that give it samples to watch."""
     # LightGBM 4.7 prefers eval_X and eval_y, but takes labels there for numbers

@@ -125,7 +125,7 @@ def refit_folds(
     return folds
 
 
-def _params_of(search: Any, candidate: int | None) -> dict[str, Any]:
+def _params_of(search: object, candidate: int | None) -> dict[str, Any]:
     if not hasattr(search, "cv_") or not hasattr(search, "cv_results_"):
         raise NotFittedError(f"refit_folds needs a fitted MVRSMSearchCV, got {search}")
     if candidate is None:
@@ -145,12 +145,12 @@ def _params_of(search: Any, candidate: int | None) -> dict[str, Any]:
 
 
 def _fit(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    train: Any,
-    test: Any,
-    fit_params: dict[str, Any],
+    estimator: object,
+    X: object,
+    y: object,
+    train: object,
+    test: object,
+    fit_params: dict[str, object],
     method: str | None,
 ) -> tuple[Any, Any]:
     """Fit a clone on one fold; return it, and what it says of the held-out part."""
@@ -193,7 +193,7 @@ def _with_all_classes(
 
 
 def _joined(
-    outputs: Sequence[Any],
+    outputs: Sequence[object],
     tests: Sequence[npt.NDArray[np.intp]],
     n_samples: int,
     *,

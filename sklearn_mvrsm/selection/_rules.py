@@ -83,7 +83,7 @@ class one_standard_error:  # used like a function, as operator.itemgetter is
                     f"got {order!r}"
                 )
 
-    def __call__(self, cv_results: Mapping[str, Any]) -> int:
+    def __call__(self, cv_results: Mapping[str, object]) -> int:
         """Return the row of the candidate to refit.
 
         Parameters
@@ -158,7 +158,7 @@ class constrained:  # used like a function, as operator.itemgetter is
                 f"{self.at_least}"
             )
 
-    def __call__(self, cv_results: Mapping[str, Any]) -> int:
+    def __call__(self, cv_results: Mapping[str, object]) -> int:
         """Return the row of the candidate to refit.
 
         Parameters
@@ -197,7 +197,9 @@ class constrained:  # used like a function, as operator.itemgetter is
         )
 
 
-def _means(cv_results: Mapping[str, Any], metric: str) -> tuple[FloatArray, BoolArray]:
+def _means(
+    cv_results: Mapping[str, object], metric: str
+) -> tuple[FloatArray, BoolArray]:
     """Return the mean scores, and which rows did not fail."""
     column = f"mean_test_{metric}"
     if column not in cv_results:
@@ -225,7 +227,7 @@ def _standard_error(cv_results: Mapping[str, Any], metric: str, row: int) -> flo
     return float(np.std(scores, ddof=1) / math.sqrt(len(scores)))
 
 
-def _column(cv_results: Mapping[str, Any], name: str) -> np.ma.MaskedArray[Any, Any]:
+def _column(cv_results: Mapping[str, object], name: str) -> np.ma.MaskedArray[Any, Any]:
     """Look up a column by its name, or a parameter by its own."""
     for key in (name, _PREFIX + name):
         if key in cv_results:
@@ -234,7 +236,9 @@ def _column(cv_results: Mapping[str, Any], name: str) -> np.ma.MaskedArray[Any, 
     raise ValueError(f"{name!r} is neither a parameter nor a column; known: {known}")
 
 
-def _numbers(cv_results: Mapping[str, Any], name: str) -> tuple[FloatArray, BoolArray]:
+def _numbers(
+    cv_results: Mapping[str, object], name: str
+) -> tuple[FloatArray, BoolArray]:
     """Return a column's numbers, and where it has none."""
     column = _column(cv_results, name)
     absent = np.ma.getmaskarray(column)
@@ -250,7 +254,7 @@ def _numbers(cv_results: Mapping[str, Any], name: str) -> tuple[FloatArray, Bool
     return values, absent
 
 
-def _ranks(cv_results: Mapping[str, Any], name: str, order: Order) -> FloatArray:
+def _ranks(cv_results: Mapping[str, object], name: str, order: Order) -> FloatArray:
     """Return numbers by which rows are ordered, the simplest first."""
     if isinstance(order, str):
         values, absent = _numbers(cv_results, name)
