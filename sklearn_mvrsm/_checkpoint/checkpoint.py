@@ -15,7 +15,6 @@ import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 from sklearn_mvrsm._checkpoint.fingerprint import Decisive, fingerprint
 from sklearn_mvrsm._checkpoint.journal import Journal, Record, differences
@@ -200,7 +199,7 @@ class Checkpoint:
         params = self._codes_now[fold.candidate]
         self._journal.append({**to_record(fold), "params": params})
 
-    def params(self, candidate: int) -> dict[str, Any]:
+    def params(self, candidate: int) -> dict[str, object]:
         """Return the params of a candidate that the journal knows."""
         return self._space.from_codes(self.codes[candidate])
 

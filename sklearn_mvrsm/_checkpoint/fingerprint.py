@@ -106,7 +106,7 @@ def fingerprint(
     }
 
 
-def describe(value: object, unread: set[str] | None = None, **options: bool) -> Any:
+def describe(value: object, unread: set[str] | None = None, **options: bool) -> object:
     """Describe a value as `describe_value` does; what is told by one text, by that."""
     description = describe_value(value, unread, **options)
     match description:

@@ -55,7 +55,7 @@ class ReplayedOptimizer:
         """Whether a fit of an earlier session has a score."""
         return self.checkpoint is not None and self.checkpoint.has_score
 
-    def ask(self) -> dict[str, Any]:
+    def ask(self) -> dict[str, object]:
         """Propose the next candidate, as `MVRSMOptimizer.ask` does."""
         k = len(self._asked)
         journal = self.checkpoint
@@ -72,7 +72,7 @@ class ReplayedOptimizer:
         self._told.append((params, value))
         self.current.tell(params, value)
 
-    def _follow(self, k: int, known: dict[str, object]) -> dict[str, Any]:
+    def _follow(self, k: int, known: dict[str, object]) -> dict[str, object]:
         """Start again, with an optimiser that proposes what the journal has."""
         self._follows = True
         warn(

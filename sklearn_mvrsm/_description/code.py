@@ -76,7 +76,7 @@ def is_library(value: Any) -> bool:
     return not any(isinstance(member, FunctionType) for member in members)
 
 
-def find(module: str, name: str) -> Any:
+def find(module: str, name: str) -> object:
     """Return what a module that was imported has under a name, None if nothing."""
     found: Any = sys.modules.get(module)
     for part in name.split("."):
@@ -104,7 +104,7 @@ def _is_installed_file(file: str) -> bool:
     return is_standard or not _INSTALLED.isdisjoint(each.name for each in parents)
 
 
-def code_parts(code: CodeType) -> list[Any]:
+def code_parts(code: CodeType) -> list[object]:
     """Return the instructions of code as one text, its constants and its signature."""
     steps: list[str] = []
     constants: list[Any] = []
@@ -155,7 +155,7 @@ def function_parts(function: FunctionType) -> Parts:
     return {name: part for name, part in parts.items() if part}
 
 
-def _contents(cell: CellType) -> Any:
+def _contents(cell: CellType) -> object:
     try:
         return cell.cell_contents
     except ValueError:  # it is empty, as before an assignment
@@ -249,7 +249,7 @@ def class_parts(cls: type) -> Parts:
     }
 
 
-def _unwrapped(member: object) -> Any:
+def _unwrapped(member: object) -> object:
     if isinstance(member, staticmethod | classmethod):
         return type(member), member.__func__
     if isinstance(member, property):

@@ -135,7 +135,7 @@ class _Describer:
         self._open: dict[tuple[int, bool], tuple[int, object]] = {}
         self._highest = 0  # place of the object furthest up that was met again
 
-    def describe(self, value: object, *, cloned: bool = False) -> Any:
+    def describe(self, value: object, *, cloned: bool = False) -> object:
         """Describe a value; ``cloned`` is whether ``clone`` goes into it."""
         if isinstance(value, np.generic):
             number = value.item()
@@ -163,7 +163,7 @@ class _Describer:
         self._highest = min(above, self._highest)
         return description
 
-    def outline(self, estimator: object) -> dict[str, Any]:
+    def outline(self, estimator: object) -> dict[str, object]:
         """Describe what ``clone`` keeps of an estimator besides its parameters."""
         own = getattr(estimator, "__dict__", {})
         outline: dict[str, Any] = {"type": self.describe(type(estimator))}
@@ -176,7 +176,7 @@ class _Describer:
             outline["output"] = self.describe(own[_OUTPUT])
         return outline
 
-    def _described(self, value: Any, cloned: bool) -> Any:
+    def _described(self, value: Any, cloned: bool) -> object:
         kind = type(value)
         if isinstance(value, type):
             return self._named(value, "class", class_parts)
@@ -202,14 +202,14 @@ class _Describer:
         while len(self._open) > place:
             self._open.popitem()
 
-    def _aside(self, value: object, cloned: bool) -> Any:
+    def _aside(self, value: object, cloned: bool) -> object:
         """Describe a value whose place among others is not known yet."""
         place = len(self._open)
         description = self.describe(value, cloned=cloned)
         self._forget(place)
         return description
 
-    def _items(self, items: Any, cloned: bool) -> list[Any]:
+    def _items(self, items: Any, cloned: bool) -> list[object]:
         """Describe what a builtin container holds; sets in the order of the result."""
         if len(items) > _MANY and (text := _whole(items)) is not None:
             return [_text(text)]
@@ -229,13 +229,13 @@ class _Describer:
 
     def _named(
         self, value: Any, what: str, take_apart: Callable[[Any], dict[str, Any]]
-    ) -> Any:
+    ) -> object:
         """Describe a function or class by its name, and by its code if need be."""
         if is_library(value):
             return [name_of(type(value)), name_of(value)]
         return {what: name_of(value), **self._pairs(take_apart(value))}
 
-    def _estimator(self, estimator: Any) -> Any:
+    def _estimator(self, estimator: Any) -> object:
         """Describe an estimator as ``clone`` leaves it."""
         try:
             if not is_rebuilt(estimator):
@@ -248,7 +248,7 @@ class _Describer:
         described = self._pairs(parameters, cloned=True)
         return {**self.outline(estimator), "parameters": described}
 
-    def _content(self, value: object) -> list[Any] | None:
+    def _content(self, value: object) -> list[object] | None:
         """Describe data part by part; None for other values."""
         place, highest = len(self._open), self._highest
         try:
@@ -261,7 +261,7 @@ class _Describer:
             self._highest = highest
             return None
 
-    def _part(self, part: object) -> Any:
+    def _part(self, part: object) -> object:
         # Lists were made just now; remembering them would keep a copy of the data.
         return (
             _shortened(self._items(part, False))
@@ -269,7 +269,7 @@ class _Describer:
             else self.describe(part)
         )
 
-    def _object(self, value: Any) -> Any:
+    def _object(self, value: Any) -> object:
         """Describe any other object by its type and its state."""
         try:
             parts = _state_parts(value)
@@ -283,7 +283,7 @@ class _Describer:
         return {"type": self.describe(type(value)), **self._pairs(parts)}
 
 
-def _state_parts(value: object) -> dict[str, Any] | str:
+def _state_parts(value: object) -> dict[str, object] | str:
     """Return what makes an object besides its type, as pickle has it.
 
     A name is returned if that says all.
@@ -323,7 +323,7 @@ def _state_parts(value: object) -> dict[str, Any] | str:
     return {name: part for name, part in parts.items() if part is not None}
 
 
-def _named_parts(value: object, name: str) -> dict[str, Any] | str:
+def _named_parts(value: object, name: str) -> dict[str, object] | str:
     """Return what makes an object that pickle looks up in a module by its name."""
     for module in (getattr(value, "__module__", None), *_FLAT_MODULES):
         if module is not None and find(module, name) is value:
@@ -334,7 +334,7 @@ def _named_parts(value: object, name: str) -> dict[str, Any] | str:
     return {"name": name, **_readable(value)}
 
 
-def _readable(value: object) -> dict[str, Any]:
+def _readable(value: object) -> dict[str, object]:
     """Return what can be read of an object that cannot be pickled by value."""
     try:
         return {"state": object.__getstate__(value)}
@@ -342,7 +342,7 @@ def _readable(value: object) -> dict[str, Any]:
         return {}
 
 
-def _without_idle(value: object, state: object) -> Any:
+def _without_idle(value: object, state: object) -> object:
     """Return state without what says nothing of what an object does.
 
     That is the release of scikit-learn that made it, the generator of a distribution
@@ -404,7 +404,7 @@ def _is_plain(items: Iterable[Any], depth: int = 0) -> bool:
     )
 
 
-def _scalar(value: Any) -> list[Any]:
+def _scalar(value: Any) -> list[object]:
     try:
         text = repr(value)
     except ValueError:  # an int of very many digits
@@ -412,7 +412,7 @@ def _scalar(value: Any) -> list[Any]:
     return [type(value).__name__, _text(text)]
 
 
-def _text(text: str | bytes) -> Any:
+def _text(text: str | bytes) -> object:
     """Return a text, or the digest of a long one."""
     if len(text) > _LONGEST:
         raw = text.encode("utf-8", "replace") if isinstance(text, str) else text
@@ -420,7 +420,7 @@ def _text(text: str | bytes) -> Any:
     return text if isinstance(text, str) else repr(text)
 
 
-def _shortened(description: object) -> Any:
+def _shortened(description: object) -> object:
     text = json.dumps(description, sort_keys=True)
     has_names = isinstance(description, dict)
     if len(text) > (_LONGEST_OF_PARTS if has_names else _LONGEST):

@@ -93,7 +93,7 @@ class FoldTask:
             self.failure = error
             raise
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Pickle neither the other tasks, nor what cannot be pickled or need not be."""
         state = {**vars(self), "context": lean_context(self.context)}
         if self.caller is not None:

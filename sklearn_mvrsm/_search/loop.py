@@ -30,7 +30,7 @@ LONGEST_START = 300.0
 class Proposer(Protocol):
     """Proposes candidates, as `MVRSMOptimizer` does."""
 
-    def ask(self) -> dict[str, Any]:
+    def ask(self) -> dict[str, object]:
         """Propose a candidate."""
 
     def tell(self, params: Mapping[str, object], value: float) -> None:

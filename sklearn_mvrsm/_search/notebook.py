@@ -54,7 +54,7 @@ class SummaryMixin:
         usual = behind._repr_html_
         return lambda: summary(self) + str(usual())
 
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, object]:
         """Return what IPython shows, by MIME type."""
         behind: Any = super()
         bundle: dict[str, Any] = behind._repr_mimebundle_(**kwargs)

@@ -208,7 +208,7 @@ def _readings(
     return [value, *_limit(name, value), *_meaning(name, value, parameter, sizes)]
 
 
-def _library(owner: object) -> dict[str, Any]:
+def _library(owner: object) -> dict[str, object]:
     """Return the table of the library of which an estimator is, also by inheritance."""
     roots = [base.__module__.partition(".")[0] for base in type(owner).__mro__]
     return next((_LIBRARIES[root] for root in roots if root in _LIBRARIES), {})

@@ -29,7 +29,7 @@ def format_results(
     *,
     error_score: float,
     return_train_score: bool,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Build ``cv_results_``.
 
     A fold that failed counts with ``error_score``; one that was skipped is nan. The
@@ -251,7 +251,7 @@ def best_candidate(
     refit: bool | str | Callable[..., int],
     metric: str,
     results: Mapping[str, Any],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return ``best_index_``, ``best_params_``, ``best_score_`` of a search.
 
     Parameters

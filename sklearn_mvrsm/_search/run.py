@@ -64,7 +64,7 @@ def make_space(param_space: object, estimator: BaseEstimator, X: object) -> Sear
 
 def first_point(
     space: SearchSpace, estimator: BaseEstimator, X: object
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Return the configuration that is the estimator as it is, or nearest to it.
 
     Parameters

@@ -70,7 +70,7 @@ class Parameter(ABC):
         """Give a form of an offered value that JSON keeps exactly."""
 
     @abstractmethod
-    def from_code(self, code: int | float) -> Any:
+    def from_code(self, code: int | float) -> object:
         """Give the value that ``to_code`` turned into ``code``."""
 
     @abstractmethod

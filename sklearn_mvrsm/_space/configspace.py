@@ -142,7 +142,7 @@ def write(
     names: Sequence[str],
     constraints: Sequence[Constraint],
     default: Mapping[str, object],
-) -> Any:
+) -> object:
     """Build a ``ConfigurationSpace``.
 
     Parameters
@@ -219,14 +219,14 @@ def _hyperparameter(name: str, parameter: Parameter, default: dict[str, Any]) ->
 
 def _condition(
     cs: Any, child: str, condition: Condition, dimensions: Sequence[Dimension]
-) -> Any:
+) -> object:
     import ConfigSpace.conditions as kinds
 
     parent = dimensions[condition.parent]
     parameter = parent.parameter
     assert isinstance(parameter, Countable)
 
-    def value(place: int) -> Any:
+    def value(place: int) -> object:
         return parameter.to_value(parameter.number_at(place))
 
     pair = (cs[child], cs[parent.name])

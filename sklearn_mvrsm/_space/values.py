@@ -80,7 +80,7 @@ def _same_state(a: object, b: object) -> bool:
     return describe_value(a, unread) == describe_value(b, unread) and not unread
 
 
-def copied(params: Mapping[str, object], *, objects: bool = True) -> dict[str, Any]:
+def copied(params: Mapping[str, object], *, objects: bool = True) -> dict[str, object]:
     """Return parameters whose values can be altered without altering these.
 
     Parameters
@@ -113,15 +113,15 @@ class Originals:
     def __init__(self, pairs: Iterable[tuple[Any, Any]] = ()) -> None:
         self._seen = {id(pair[0]): pair for pair in pairs}
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle no ids: in another process they are those of other objects."""
         return Originals, (list(self._seen.values()),)
 
-    def restored(self, params: Mapping[str, object]) -> dict[str, Any]:
+    def restored(self, params: Mapping[str, object]) -> dict[str, object]:
         """Return the very objects, or copies as they were of those altered since."""
         return {name: self._restored(value) for name, value in params.items()}
 
-    def _restored(self, value: object) -> Any:
+    def _restored(self, value: object) -> object:
         if type(value) in _ATOMS:
             return value
         if id(value) not in self._seen:
@@ -132,7 +132,7 @@ class Originals:
         return value if same_value(value, original) else _copied(original)
 
 
-def _copied(value: object) -> Any:
+def _copied(value: object) -> object:
     if type(value) in _ATOMS:
         return value
     try:

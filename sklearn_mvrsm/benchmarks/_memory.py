@@ -88,7 +88,7 @@ def memory(
     }
 
 
-def _table(n_samples: int, kind: str, cut: bool) -> tuple[Any, Any]:
+def _table(n_samples: int, kind: str, cut: bool) -> tuple[object, object]:
     """Return a table of 25 columns, in which there is a gap behind each row if cut."""
     X = np.random.default_rng(0).normal(size=(n_samples, 25 + cut))
     y = np.arange(n_samples) % 3

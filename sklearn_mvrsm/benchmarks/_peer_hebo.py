@@ -47,7 +47,7 @@ def hebo(problem: Meter, budget: int, seed: int) -> Sequence[float]:
     return problem.values
 
 
-def _declaration(v: Variable) -> dict[str, Any]:
+def _declaration(v: Variable) -> dict[str, object]:
     if v.kind == "category":
         return {"name": v.name, "type": "cat", "categories": list(range(v.size))}
     if v.kind == "integer":

@@ -54,7 +54,7 @@ def _labels(params: Params, by_name: Mapping[str, Variable]) -> dict[str, float]
     return found
 
 
-def _trials(points: list[dict[str, float]], by_name: Mapping[str, Variable]) -> Any:
+def _trials(points: list[dict[str, float]], by_name: Mapping[str, Variable]) -> object:
     """Return trials yet to be run at points; an inactive label has no value there."""
     trials = require("hyperopt.fmin", "hyperopt").generate_trials_to_calculate(points)
     trials.refresh()
@@ -65,7 +65,7 @@ def _trials(points: list[dict[str, float]], by_name: Mapping[str, Variable]) -> 
     return trials
 
 
-def _space(hyperopt: Any, variables: tuple[Variable, ...]) -> dict[str, Any]:
+def _space(hyperopt: Any, variables: tuple[Variable, ...]) -> dict[str, object]:
     """Return the search space: each variable a node, its children in its choices.
 
     A node whose parent has several accepted values is shared among the branches,
@@ -105,7 +105,7 @@ def _check(variables: tuple[Variable, ...]) -> None:
                 )
 
 
-def _node(hp: Any, v: Variable, children: Mapping[int, dict[str, Any]]) -> Any:
+def _node(hp: Any, v: Variable, children: Mapping[int, dict[str, Any]]) -> object:
     if v.kind == "category":
         branches = [{"place": place, "below": children[place]} for place in children]
         return hp.choice(v.name, branches)

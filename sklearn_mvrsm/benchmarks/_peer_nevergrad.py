@@ -46,7 +46,7 @@ def nevergrad(problem: Meter, budget: int, seed: int) -> Sequence[float]:
     return problem.values
 
 
-def _parameter(p: Any, v: Variable, start: Any) -> Any:
+def _parameter(p: Any, v: Variable, start: Any) -> object:
     if v.kind == "category":
         choice = p.Choice(list(v.values))
         choice.value = start

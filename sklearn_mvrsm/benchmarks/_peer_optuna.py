@@ -87,7 +87,7 @@ def _suggest_active(trial: object, variables: tuple[Variable, ...]) -> Params:
     return params
 
 
-def _suggest(trial: Any, variable: Variable) -> Any:
+def _suggest(trial: Any, variable: Variable) -> object:
     name, low, high = variable.name, variable.low, variable.high
     if variable.kind == "category":
         return trial.suggest_categorical(name, variable.values)

@@ -49,7 +49,7 @@ def smac(problem: Meter, budget: int, seed: int) -> Sequence[float]:
     return problem.values
 
 
-def configuration_space(variables: tuple[Variable, ...], seed: int) -> Any:
+def configuration_space(variables: tuple[Variable, ...], seed: int) -> object:
     """Return the variables as a ConfigSpace, conditions included."""
     module = require("ConfigSpace", "ConfigSpace")
     space = module.ConfigurationSpace(seed=seed)
@@ -67,7 +67,7 @@ def configuration_space(variables: tuple[Variable, ...], seed: int) -> Any:
     return space
 
 
-def _hyperparameter(module: Any, v: Variable) -> Any:
+def _hyperparameter(module: Any, v: Variable) -> object:
     if v.kind == "category":
         return module.CategoricalHyperparameter(v.name, v.values)
     if v.kind == "real":
@@ -79,7 +79,7 @@ def _hyperparameter(module: Any, v: Variable) -> Any:
     )
 
 
-def _configuration(space: object, params: Params) -> Any:
+def _configuration(space: object, params: Params) -> object:
     module = require("ConfigSpace", "ConfigSpace")
     return module.Configuration(space, values=params)
 

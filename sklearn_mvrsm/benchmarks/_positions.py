@@ -13,7 +13,7 @@ from sklearn_mvrsm import Categorical, SearchSpace
 __all__ = ["from_positions", "to_positions"]
 
 
-def to_positions(space: SearchSpace, params: Mapping[str, object]) -> dict[str, Any]:
+def to_positions(space: SearchSpace, params: Mapping[str, object]) -> dict[str, object]:
     """Return the position of each value of a configuration, numbers to two decimals.
 
     Parameters
@@ -29,7 +29,7 @@ def to_positions(space: SearchSpace, params: Mapping[str, object]) -> dict[str, 
 
 def from_positions(
     space: SearchSpace, positions: Mapping[str, object]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the configuration at given positions.
 
     Parameters
@@ -66,14 +66,14 @@ def from_positions(
     return params
 
 
-def _position(parameter: Any, value: Any) -> Any:
+def _position(parameter: Any, value: Any) -> object:
     if isinstance(parameter, Categorical):
         return value
     low, high = parameter.bounds
     return round((parameter.to_number(value) - low) / max(high - low, 1e-300), 2)
 
 
-def _value(parameter: Any, position: Any) -> Any:
+def _value(parameter: Any, position: Any) -> object:
     if isinstance(parameter, Categorical):
         offered = list(parameter.values)
         return position if position in offered else offered[0]

@@ -37,6 +37,6 @@ class Sleeper(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # base is 
         self.classes_ = np.unique(y)
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> object:
         """Predict the first class."""
         return np.repeat(self.classes_[:1], len(X))

@@ -85,7 +85,7 @@ def read_data(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return measurements, faults
 
 
-def preprocessing(params: Mapping[str, Any]) -> Any:
+def preprocessing(params: Mapping[str, Any]) -> object:
     """Return the column transformer: each of the 27 features has its own scaler.
 
     The features passed through, those that share a PCA, and those that share a
@@ -120,7 +120,7 @@ def preprocessing(params: Mapping[str, Any]) -> Any:
     return ColumnTransformer(steps)
 
 
-def booster_arguments(params: Mapping[str, Any]) -> dict[str, Any]:
+def booster_arguments(params: Mapping[str, Any]) -> dict[str, object]:
     """Return the arguments of ``XGBClassifier`` for the active parameters.
 
     Current XGBoost differs from the version of the published runs (1.2), so what it

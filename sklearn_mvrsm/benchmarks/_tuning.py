@@ -233,7 +233,7 @@ def _numbers(column: list[str]) -> FloatArray:
 # --- kinds of model -------------------------------------------------------------------
 
 
-def _svm_space(n: int, p: int) -> dict[str, Any]:
+def _svm_space(n: int, p: int) -> dict[str, object]:
     return {
         **spaces.svc(n_samples=n, n_features=p),
         "class_weight": Categorical([None, "balanced"]),
@@ -241,7 +241,7 @@ def _svm_space(n: int, p: int) -> dict[str, Any]:
     }
 
 
-def _svm(params: Mapping[str, Any]) -> Any:
+def _svm(params: Mapping[str, Any]) -> object:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MinMaxScaler, StandardScaler
     from sklearn.svm import SVC
@@ -252,7 +252,7 @@ def _svm(params: Mapping[str, Any]) -> Any:
     return make_pipeline(scaler, SVC(**own, max_iter=100_000, random_state=0))
 
 
-def _lightgbm_space(n: int, p: int) -> dict[str, Any]:
+def _lightgbm_space(n: int, p: int) -> dict[str, object]:
     return {
         "n_estimators": Integer(10, 300, log=True),
         "learning_rate": Real(0.005, 0.5, log=True),
@@ -265,14 +265,14 @@ def _lightgbm_space(n: int, p: int) -> dict[str, Any]:
     }
 
 
-def _lightgbm(params: Mapping[str, object]) -> Any:
+def _lightgbm(params: Mapping[str, object]) -> object:
     library = require("lightgbm", "lightgbm")
     return library.LGBMClassifier(
         **params, subsample_freq=1, n_jobs=1, random_state=0, verbose=-1
     )
 
 
-def _xgboost_space(n: int, p: int) -> dict[str, Any]:
+def _xgboost_space(n: int, p: int) -> dict[str, object]:
     trees = ["gbtree", "dart"]
     return {
         "booster": Categorical([*trees, "gblinear"]),
@@ -285,12 +285,12 @@ def _xgboost_space(n: int, p: int) -> dict[str, Any]:
     }
 
 
-def _xgboost(params: Mapping[str, object]) -> Any:
+def _xgboost(params: Mapping[str, object]) -> object:
     library = require("xgboost", "xgboost")
     return library.XGBClassifier(**params, n_jobs=1, random_state=0)
 
 
-def _forest_space(n: int, p: int) -> dict[str, Any]:
+def _forest_space(n: int, p: int) -> dict[str, object]:
     return {
         **spaces.random_forest(n_samples=n, n_features=p),
         "max_depth": Integer(2, 30, log=True),
@@ -299,13 +299,13 @@ def _forest_space(n: int, p: int) -> dict[str, Any]:
     }
 
 
-def _forest(params: Mapping[str, object]) -> Any:
+def _forest(params: Mapping[str, object]) -> object:
     from sklearn.ensemble import RandomForestClassifier
 
     return RandomForestClassifier(**params, n_estimators=60, random_state=0)
 
 
-def _models_space(n: int, p: int) -> dict[str, Any]:
+def _models_space(n: int, p: int) -> dict[str, object]:
     """Five models with 14 parameters of their own."""
     own: dict[str, dict[str, Any]] = {
         "logistic": {"C": Real(1e-4, 1e4, log=True)},
@@ -334,7 +334,7 @@ def _models_space(n: int, p: int) -> dict[str, Any]:
     return space
 
 
-def _models(params: Mapping[str, object]) -> Any:
+def _models(params: Mapping[str, object]) -> object:
     from sklearn.linear_model import LogisticRegression
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.pipeline import make_pipeline
@@ -356,11 +356,11 @@ def _models(params: Mapping[str, object]) -> Any:
     return make_pipeline(StandardScaler(), model)
 
 
-def _mlp_space(n: int, p: int) -> dict[str, Any]:
+def _mlp_space(n: int, p: int) -> dict[str, object]:
     return spaces.mlp(n_samples=n, n_features=p)
 
 
-def _mlp(params: Mapping[str, object]) -> Any:
+def _mlp(params: Mapping[str, object]) -> object:
     from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler

@@ -48,7 +48,7 @@ class Variable:
         """Number of values of a category or integer."""
         return int(self.high) - int(self.low) + 1
 
-    def value(self, number: float) -> Any:
+    def value(self, number: float) -> object:
         """Return the value of a number: clipped, integers and places rounded."""
         number = min(max(float(number), self.low), self.high)
         if self.kind == "real":

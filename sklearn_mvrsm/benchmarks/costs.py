@@ -67,7 +67,7 @@ class Case:
     n_samples: int
     n_features: int = 25
 
-    def data(self) -> tuple[Any, Any]:
+    def data(self) -> tuple[object, object]:
         """Return the table and its target of three classes."""
         rng = np.random.default_rng(0)
         X = rng.normal(size=(self.n_samples, self.n_features))
@@ -131,7 +131,7 @@ def cases(n_candidates: int) -> list[Case]:
     return found
 
 
-def boosters() -> list[Any]:
+def boosters() -> list[object]:
     """Return estimators that use threads, those of which the library is there."""
     found: list[Any] = [HistGradientBoostingClassifier(max_iter=30)]
     with contextlib.suppress(ImportError):
@@ -192,7 +192,7 @@ def theirs(case: Case, times: int) -> RandomizedSearchCV:
     )
 
 
-def _folds(case: Case, times: int) -> list[Any]:
+def _folds(case: Case, times: int) -> list[object]:
     return list(StratifiedKFold(5).split(*case.data())) * times
 
 
@@ -260,7 +260,7 @@ def back_after_kill(repeats: int, pause: float = 15.0) -> list[float]:
     return [float(gap) - limit for gap in (begins[2::3] - begins[1::3])]
 
 
-def _nothing() -> tuple[Any, Any]:
+def _nothing() -> tuple[object, object]:
     """Return a table that there is nothing to learn from."""
     return np.zeros((20, 1)), np.arange(20) % 2
 

@@ -40,7 +40,7 @@ class Stage:
     best: float
 
 
-def space() -> dict[str, Any]:
+def space() -> dict[str, object]:
     """Return two categories, three integers and five reals."""
     return {
         **{f"c{k}": Categorical(["a", "b", "c"]) for k in range(2)},

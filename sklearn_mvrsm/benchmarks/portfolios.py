@@ -39,7 +39,7 @@ COLUMNS = ("space", "data_set", "configuration", "loss")
 FloatArray = NDArray[np.float64]
 
 
-def _scaled(model: object) -> Any:
+def _scaled(model: object) -> object:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
@@ -47,7 +47,7 @@ def _scaled(model: object) -> Any:
 
 
 def _library(module: str, name: str, fixed: Mapping[str, object]) -> Callable[..., Any]:
-    def build(params: Mapping[str, object]) -> Any:
+    def build(params: Mapping[str, object]) -> object:
         model = getattr(require(module, module), name)
         return model(**{**fixed, **params})
 
@@ -113,7 +113,7 @@ MODELS: dict[
 }
 
 
-def draw_pool(name: str, n: int) -> list[dict[str, Any]]:
+def draw_pool(name: str, n: int) -> list[dict[str, object]]:
     """Return ``n`` random configurations of a ready-made space, as positions."""
     space = SearchSpace(MODELS[name][0](**REFERENCE))
     return [to_positions(space, params) for params in space.sample(n, random_state=0)]

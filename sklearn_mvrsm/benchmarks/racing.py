@@ -11,7 +11,6 @@ import csv
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
@@ -42,7 +41,9 @@ class Outcome:
     skipped: float
 
 
-def tables(steel: str | None = None, n_samples: int = 900) -> Iterator[tuple[Any, ...]]:
+def tables(
+    steel: str | None = None, n_samples: int = 900
+) -> Iterator[tuple[object, ...]]:
     """Yield name, data and target of each table, at most ``n_samples`` rows of it.
 
     Parameters

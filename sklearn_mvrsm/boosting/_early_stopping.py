@@ -350,7 +350,7 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
             return getattr(booster, name)
         raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
-    def get_metadata_routing(self) -> Any:
+    def get_metadata_routing(self) -> object:
         """Request what the booster does, where nothing else is requested of this.
 
         Returns
@@ -366,7 +366,7 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
                     own.add_request(param=param, alias=alias)
         return requests
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> object:
         """Return the tags of the booster."""
         tags = super().__sklearn_tags__()
         of_booster = get_tags(self.estimator)
@@ -401,7 +401,7 @@ def _watching(
     X: object,
     y: object,
     of_held: Mapping[str, object],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the arguments of a booster's fit that give it samples to watch."""
     # LightGBM 4.7 prefers eval_X and eval_y, but takes labels there for numbers
     arguments: dict[str, Any] = {"eval_X": X, "eval_y": y}
@@ -418,7 +418,7 @@ def _watching(
     return arguments
 
 
-def _pool(booster: Any, X: Any, y: Any, of_held: Mapping[str, Any]) -> Any:
+def _pool(booster: Any, X: Any, y: Any, of_held: Mapping[str, Any]) -> object:
     """Return samples with weights in the form that CatBoost has for them."""
     from catboost import Pool
 

@@ -125,7 +125,7 @@ def refit_folds(
     return folds
 
 
-def _params_of(search: object, candidate: int | None) -> dict[str, Any]:
+def _params_of(search: object, candidate: int | None) -> dict[str, object]:
     if not hasattr(search, "cv_") or not hasattr(search, "cv_results_"):
         raise NotFittedError(f"refit_folds needs a fitted MVRSMSearchCV, got {search}")
     if candidate is None:
@@ -152,7 +152,7 @@ def _fit(
     test: object,
     fit_params: dict[str, object],
     method: str | None,
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     """Fit a clone on one fold; return it, and what it says of the held-out part."""
     model = clone(estimator)
     X_train, y_train = safe_split(model, X, y, train)
@@ -167,7 +167,7 @@ def _fit(
 
 def _aligned_classes(
     models: Sequence[Any], outputs: Sequence[Any], method: str
-) -> list[Any]:
+) -> list[object]:
     """Give every fold a column for each class, also for those it has not seen."""
     if method not in _MISSING_CLASS:
         return list(outputs)
@@ -198,7 +198,7 @@ def _joined(
     n_samples: int,
     *,
     labels: bool,
-) -> Any:
+) -> object:
     """Bring the predictions of all folds into the order of the samples."""
     if isinstance(outputs[0], list):  # several outputs, each with its probabilities
         return [
