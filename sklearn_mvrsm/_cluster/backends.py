@@ -60,18 +60,18 @@ class Cluster(Protocol):
     def open(self) -> None:
         """Make ready; in the thread of the caller."""
 
-    def share(self, data: Any) -> Any:
+    def share(self, data: object) -> Any:
         """Return what to give to functions instead of a large array: it goes once."""
 
     def submit(
-        self, fn: Callable[..., Any], args: tuple[Any, ...], on_done: OnDone
+        self, fn: Callable[..., object], args: tuple[object, ...], on_done: OnDone
     ) -> Any:
         """Run a function on a `Liveness` and ``args``; return a handle to cancel it.
 
         ``on_done`` is called with its result, in any thread.
         """
 
-    def cancel(self, handle: Any) -> None:
+    def cancel(self, handle: object) -> None:
         """Drop a function that waits; tell one that runs, by its `Liveness`."""
 
     def close(self) -> None:
@@ -151,12 +151,12 @@ class BackendCluster:
             self._nested = self._backend.get_nested_backend()
             self._resources = stack.pop_all()
 
-    def share(self, data: Any) -> Any:
+    def share(self, data: object) -> Any:
         """Return the data: they go with each function that needs them."""
         return data
 
     def submit(
-        self, fn: Callable[..., Any], args: tuple[Any, ...], on_done: OnDone
+        self, fn: Callable[..., object], args: tuple[object, ...], on_done: OnDone
     ) -> None:
         """Run a function. See `Cluster.submit`."""
         submit_to_backend(
@@ -167,7 +167,7 @@ class BackendCluster:
             lambda error: on_done(Lost(error)),
         )
 
-    def cancel(self, handle: Any) -> None:
+    def cancel(self, handle: object) -> None:
         """Do nothing: not every backend can."""
 
     def close(self) -> None:
@@ -220,7 +220,7 @@ class DaskLiveness:
         return self._worker.status.name in ("closing", "closed", "failed")
 
 
-def _run_on_dask(marker: str, fn: Callable[..., Any], *args: Any) -> Any:
+def _run_on_dask(marker: str, fn: Callable[..., object], *args: object) -> Any:
     return fn(DaskLiveness(marker), *args)
 
 
@@ -247,7 +247,7 @@ class DaskCluster:
         """Give up the slot of the caller, if it runs in a task of the cluster."""
         self._resources.enter_context(self._backend.retrieval_context())
 
-    def share(self, data: Any) -> Any:
+    def share(self, data: object) -> Any:
         """Give an array to a process of the cluster, from which others take it."""
         self._check()
         return self._client.scatter(data, hash=False)
@@ -277,7 +277,7 @@ class DaskCluster:
         future.add_done_callback(finish)
         return future
 
-    def cancel(self, handle: Any) -> None:
+    def cancel(self, handle: object) -> None:
         """Have the scheduler forget a function. See `Cluster.cancel`."""
         with contextlib.suppress(Exception):  # the cluster may be gone
             self._client.cancel([handle], force=True)
@@ -378,7 +378,7 @@ class RayCluster:
         marker = self._task_of(_sleep).options(num_cpus=0, max_retries=-1)
         self._markers = [marker.remote()]
 
-    def share(self, data: Any) -> Any:
+    def share(self, data: object) -> Any:
         """Put an array in ray's object store."""
         import ray
 
@@ -400,7 +400,7 @@ class RayCluster:
         reference.future().add_done_callback(finish)
         return reference
 
-    def cancel(self, handle: Any) -> None:
+    def cancel(self, handle: object) -> None:
         """Have ray interrupt a function. See `Cluster.cancel`."""
         import ray
 

@@ -137,11 +137,11 @@ def run_fold(
 
 def _fit(
     job: FitJob,
-    estimator: Any,
-    params: Mapping[str, Any],
+    estimator: object,
+    params: Mapping[str, object],
     fold: int,
     scorer: "_CarefulScorer",
-    task: Any,
+    task: object,
 ) -> dict[str, Any]:
     train, test = job.splits[fold]
     return fit_and_score(
@@ -174,7 +174,9 @@ class _CarefulScorer:
         self.errors: list[str] = []
         self.multimetric = False
 
-    def __call__(self, estimator: Any, *args: Any, **kwargs: Any) -> dict[str, float]:
+    def __call__(
+        self, estimator: object, *args: object, **kwargs: object
+    ) -> dict[str, float]:
         if os.getpid() != self._pid:  # a copy of the process has returned from the fit
             os._exit(0)
         try:
@@ -209,5 +211,5 @@ class _CarefulScorer:
         )
 
 
-def _is_traceback(score: Any) -> bool:
+def _is_traceback(score: object) -> bool:
     return isinstance(score, str) and score.startswith("Traceback (most recent call")

@@ -65,7 +65,11 @@ class FrozenFolds:
         )
 
     def split(
-        self, X: Any = None, y: Any = None, groups: Any = None, **params: Any
+        self,
+        X: object = None,
+        y: object = None,
+        groups: object = None,
+        **params: object,
     ) -> Iterator[Split]:
         """Give the folds.
 
@@ -95,7 +99,11 @@ class FrozenFolds:
             yield train.restored(self.n_samples), test.restored(self.n_samples)
 
     def get_n_splits(
-        self, X: Any = None, y: Any = None, groups: Any = None, **params: Any
+        self,
+        X: object = None,
+        y: object = None,
+        groups: object = None,
+        **params: object,
     ) -> int:
         """Return the number of folds; all arguments are ignored."""
         return len(self._splits)

@@ -21,7 +21,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
-from typing import Any
 
 from sklearn_mvrsm._execution.outcomes import (
     OutOfMemory,
@@ -117,7 +116,7 @@ def _file_of(connection: Connection) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def encode_task(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
+def encode_task(fn: Callable[..., object], args: tuple[object, ...]) -> bytes:
     """Pickle a task, lambdas and classes of ``__main__`` included."""
     blob: bytes = cloudpickle_dumps((fn, args), protocol=pickle.HIGHEST_PROTOCOL)
     return blob

@@ -212,7 +212,7 @@ class _Pickler(CloudPickler):  # type: ignore[misc]  # base is Any: cloudpickle 
         self._tokens: dict[int, tuple[bytearray, Blocks]] = {}
         self.buffers: list[Blocks] = []
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: object) -> Any:
         """Pickle blocks as a buffer, and what the reducer knows as it says."""
         if type(value) is Blocks:
             if value.n_bytes < MIN_MAPPED:

@@ -171,7 +171,7 @@ class _Redirection:
         if loader is not None:
             run = loader.exec_module
 
-            def run_and_redirect(module: Any) -> None:
+            def run_and_redirect(module: object) -> None:
                 run(module)
                 redirect_tracker(self._file, module)
 
