@@ -10,11 +10,13 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import load_iris
 
 import sklearn_mvrsm
 from sklearn_mvrsm import (
     InfeasibleSpaceError,
     MVRSMOptimizer,
+    MVRSMSearchCV,
     Real,
     SearchSpace,
     spaces,
@@ -133,6 +135,41 @@ def test_readme_and_quick_start_are_the_same_search():
     lines = [line for line in code.splitlines() if line.strip()]
     assert len(lines) > 10
     assert [line for line in lines if line not in script] == []
+
+
+def test_the_first_screen_of_the_readme_has_a_picture_a_search_and_two_commands():
+    screen = "\n".join((ROOT / "README.md").read_text().splitlines()[:40])
+    (picture,) = re.findall(r"!\[.+\]\((.+)\)", screen)
+    assert 10_000 < (ROOT / picture).stat().st_size < 200_000
+    assert re.findall(r"<!-- ci: (.+) -->\n```sh\n", screen) == ["main-job", "tests"]
+
+
+def test_the_first_search_of_the_readme_runs(monkeypatch):
+    pytest.importorskip("xgboost", reason="xgboost is not there")
+    (code,) = re.findall(
+        r"```py\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL
+    )
+    fit = MVRSMSearchCV.fit
+
+    def fit_two(search, X, y):
+        return fit(search.set_params(n_iter=2, cv=2), X, y)
+
+    monkeypatch.setattr(MVRSMSearchCV, "fit", fit_two)
+    X, y = load_iris(return_X_y=True)
+    made = {"X": X[:100], "y": y[:100]}
+    exec(code, made)
+    assert made["search"].predict(X[:3]).tolist() == [0, 0, 0]
+
+
+def test_versions_are_claimed_where_they_are_tried():
+    steps = ROOT / ".ci" / "run"
+    if not steps.exists():
+        pytest.skip("a source distribution has no steps of continuous integration")
+    tried = re.findall(r"choose (3\.\d+)", steps.read_text())
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        classifiers = tomllib.load(file)["project"]["classifiers"]
+    claimed = re.findall(r"Python :: (3\.\d+)", "\n".join(classifiers))
+    assert set(claimed) == set(tried)
 
 
 def test_readme_says_how_many_candidates_are_random():

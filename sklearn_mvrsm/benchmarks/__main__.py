@@ -67,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("files", nargs="+", type=Path)
     command.add_argument("--directory", type=Path, default=Path("figures"))
     command.add_argument("--format", choices=("png", "svg", "pdf"), default="png")
+    command.add_argument("--values", action="store_true", help="draw no own times")
 
     command = commands.add_parser("steps", help="own time of a step of our methods")
     command.add_argument("--methods", nargs="+", default=["mvrsm", "paper"])
@@ -112,7 +113,8 @@ def main(arguments: Sequence[str]) -> int:
             print(as_regrets(rows, reference=options.reference))
         case "plot":
             runs = read_all(options.files)
-            for path in draw_all(runs, options.directory, options.format):
+            where = options.directory, options.format
+            for path in draw_all(runs, *where, values_only=options.values):
                 print(path)
         case "steps":
             ensure_environment(arguments)

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +81,14 @@ def _smooth(values: NDArray[np.float64]) -> NDArray[np.float64]:
     )
 
 
-def draw(problem: str, variant: str, group: Sequence[Curve], path: Path) -> None:
+def draw(
+    problem: str,
+    variant: str,
+    group: Sequence[Curve],
+    path: Path,
+    *,
+    values_only: bool = False,
+) -> None:
     """Draw the curves of one problem, best value left and own time right.
 
     Parameters
@@ -90,42 +98,64 @@ def draw(problem: str, variant: str, group: Sequence[Curve], path: Path) -> None
     group : sequence of Curve
     path : Path
         The file to write; its suffix decides the format.
+    values_only : bool, default=False
+        Draw no own times: one picture that is small enough for a first page.
     """
     require("matplotlib", "matplotlib").use("Agg")
     pyplot = require("matplotlib.pyplot", "matplotlib")
-    figure, (left, right) = pyplot.subplots(
-        1, 2, figsize=(11.0, 4.2), layout="constrained"
+    figure, axes = pyplot.subplots(
+        1,
+        1 if values_only else 2,
+        figsize=(7.0, 3.6) if values_only else (11.0, 4.2),
+        layout="constrained",
+        squeeze=False,
     )
     colours = pyplot.get_cmap("tab20").colors
+    _draw_values(axes[0, 0], problem, group, colours)
+    for right in axes[0, 1:]:
+        for k, curve in enumerate(group):
+            steps = np.arange(1, len(curve.best))
+            own = np.maximum(curve.own_seconds, 1e-6)
+            right.plot(steps, own, color=_colour(colours, k), linewidth=1.6)
+        right.set(
+            xlabel=axes[0, 0].get_xlabel(),
+            ylabel="own CPU time a step (s)",
+            yscale="log",
+        )
+    title = problem if variant == "original" else f"{problem}, optimum moved"
+    figure.suptitle(title)
+    handles = axes[0, 0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside right center")
+    figure.savefig(path, dpi=120 if values_only else 150)
+    pyplot.close(figure)
+
+
+def _draw_values(
+    ax: Any, problem: str, group: Sequence[Curve], colours: Sequence[Any]
+) -> None:
     positive = min(float(np.min(curve.best)) for curve in group) > 0.0
     is_log = positive and _is_log(problem)
     for k, curve in enumerate(group):
         steps = np.arange(len(curve.best))
-        style = {"color": colours[(2 * k + k // 10) % 20], "linewidth": 1.6}
+        colour = _colour(colours, k)
         label = f"{curve.method} ({curve.n_runs})"
-        left.plot(steps, curve.best, label=label, **style)
+        ax.plot(steps, curve.best, label=label, color=colour, linewidth=1.6)
         lower = curve.best - curve.deviation
-        left.fill_between(
+        ax.fill_between(
             steps,
             np.maximum(lower, curve.best / 10.0) if is_log else lower,
             curve.best + curve.deviation,
-            color=style["color"],
+            color=colour,
             alpha=0.1,
             linewidth=0.0,
         )
-        right.plot(steps[1:], np.maximum(curve.own_seconds, 1e-6), **style)
-    left.set_yscale("log" if is_log else "linear")
-    left.set(xlabel="evaluations after the initial points", ylabel="best value so far")
-    right.set(
-        xlabel="evaluations after the initial points",
-        ylabel="own CPU time a step (s)",
-        yscale="log",
-    )
-    title = problem if variant == "original" else f"{problem}, optimum moved"
-    figure.suptitle(title)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside right center")
-    figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    ax.set_yscale("log" if is_log else "linear")
+    ax.set(xlabel="evaluations after the initial points", ylabel="best value so far")
+
+
+def _colour(colours: Sequence[Any], k: int) -> Any:
+    """Return the k-th colour: the strong ones first, then the pale ones."""
+    return colours[(2 * k + k // 10) % 20]
 
 
 def _is_log(problem: str) -> bool:
@@ -134,7 +164,9 @@ def _is_log(problem: str) -> bool:
     return problem.startswith(names)
 
 
-def draw_all(runs: Iterable[Run], directory: Path, suffix: str) -> list[Path]:
+def draw_all(
+    runs: Iterable[Run], directory: Path, suffix: str, *, values_only: bool = False
+) -> list[Path]:
     """Draw a figure for each problem and return the files.
 
     Parameters
@@ -144,12 +176,14 @@ def draw_all(runs: Iterable[Run], directory: Path, suffix: str) -> list[Path]:
         It is made if need be.
     suffix : str
         ``"png"``, ``"svg"`` or ``"pdf"``.
+    values_only : bool, default=False
+        Draw no own times.
     """
     directory.mkdir(parents=True, exist_ok=True)
     paths = []
     for (problem, variant), group in curves(runs).items():
         name = problem if variant == "original" else f"{problem}-moved"
         path = directory / f"{name}.{suffix}"
-        draw(problem, variant, group, path)
+        draw(problem, variant, group, path, values_only=values_only)
         paths.append(path)
     return paths

@@ -836,6 +836,8 @@ def test_figures_are_drawn(tmp_path):
     paths = draw_all(runs, tmp_path / "figures", "png")
     assert [path.name for path in paths] == ["func3c.png", "ackley53-moved.png"]
     assert all(path.stat().st_size > 10_000 for path in paths)
+    (small,) = draw_all(made_runs(), tmp_path, "png", values_only=True)
+    assert 1_000 < small.stat().st_size < paths[0].stat().st_size
 
 
 def test_steps_are_measured_where_asked():
