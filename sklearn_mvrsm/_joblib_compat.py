@@ -110,7 +110,7 @@ def close_result_writer(executor: Any) -> None:
 
 
 def report_death(executor: Any, process: Any) -> None:
-    """Have an executor's thread see that its process is gone, whoever holds a pipe."""
+    """Tell an executor's thread that its process is gone, whoever holds a pipe."""
     if os.name == "posix":
         reader, writer = os.pipe()
         os.close(writer)
@@ -142,7 +142,7 @@ def forbid_recycling() -> None:
 def redirect_tracker(
     file: int, module: Any = resource_tracker, *, keep: bool = False
 ) -> None:
-    """Have the resource tracker of a module, by default loky's, write to a file.
+    """Redirect the resource tracker of a module, by default loky's, to a file.
 
     What it knew is left to the process that started this one. With ``keep`` it goes on
     as it does, unless it has no file to write to.
@@ -157,7 +157,7 @@ def redirect_tracker(
 
 @contextlib.contextmanager
 def children_allowed() -> Iterator[None]:
-    """Let a daemonic process of multiprocessing (a dask worker, say) start processes.
+    """Allow a daemonic process of multiprocessing (a dask worker, say) start processes.
 
     The rule against it protects from orphans; ours end themselves with their parent.
     One thread at a time, or the first to end would forbid it to the others.
@@ -174,7 +174,7 @@ def children_allowed() -> Iterator[None]:
 
 
 def is_local_backend(backend: object) -> bool:
-    """Whether a backend of joblib is one of those that it brings for one machine."""
+    """Return whether a backend is one of those that joblib has for one machine."""
     return type(backend) in (
         LokyBackend,
         MultiprocessingBackend,

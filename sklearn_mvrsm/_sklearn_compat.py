@@ -53,7 +53,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 def fit_context(
     *, prefer_skip_nested_validation: bool
 ) -> Callable[[Decorated], Decorated]:
-    """Give scikit-learn's decorator of ``fit``, with its types."""
+    """Return scikit-learn's decorator of ``fit``, with its types."""
     decorator = _fit_context(
         prefer_skip_nested_validation=prefer_skip_nested_validation
     )
@@ -61,13 +61,13 @@ def fit_context(
 
 
 def available_if(check: Callable[[object], bool]) -> Callable[[Decorated], Decorated]:
-    """Give scikit-learn's decorator of methods that are there on a condition."""
+    """Return scikit-learn's decorator of methods that are there on a condition."""
     decorator = metaestimators.available_if(check)
     return cast(Callable[[Decorated], Decorated], decorator)
 
 
 def named_scorers(scorer: object) -> dict[str, Any] | None:
-    """Scorers by the name of their metric.
+    """Return the scorers by the name of their metric.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def root_callback_context(search: object, max_subtasks: int) -> Any:
 
 
 def has_callbacks(search: object) -> bool:
-    """Whether ``search.set_callbacks`` has been given any."""
+    """Return whether ``search.set_callbacks`` has been given any."""
     return bool(getattr(search, "_skl_callbacks", ()))
 
 

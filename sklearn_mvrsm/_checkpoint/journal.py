@@ -155,7 +155,7 @@ class Journal:
         self._fd = -1
 
     def _failure(self, verb: str, error: OSError) -> OSError:
-        """Say what failed; Python picks the subclass that fits the error's number."""
+        """Return the error; Python picks the subclass that fits its number."""
         text = f"cannot {verb} the checkpoint: {error.strerror}"
         return OSError(error.errno, text, self.path)
 
@@ -188,7 +188,7 @@ class Journal:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold the file alone: with its process the lock goes, if ``flock`` works."""
+        """Lock the file; the lock ends with the process, where ``flock`` works."""
         if fcntl is not None:
             try:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -208,7 +208,7 @@ class Journal:
 
     @contextlib.contextmanager
     def _lock_file(self) -> Iterator[None]:
-        """Hold a file beside it, which a process that is killed leaves behind."""
+        """Lock by a file beside it, which a process that is killed leaves behind."""
         path = f"{self.path}.lock"
         try:
             fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
@@ -226,7 +226,7 @@ class Journal:
                 os.unlink(path)
 
     def _is_owner(self) -> bool:
-        """Whether this is the process that opened the journal, not a forked one."""
+        """Return whether this process opened the journal, and is no fork of it."""
         return os.getpid() == self._owner
 
     def _in_use(self, hint: str = "") -> RuntimeError:

@@ -198,7 +198,7 @@ class _Describer:
         return self._object(value) if parts is None else parts
 
     def _forget(self, place: int) -> None:
-        """Take away the objects that are not finished, from a place on."""
+        """Remove the objects that are not finished, from a place on."""
         while len(self._open) > place:
             self._open.popitem()
 

@@ -62,7 +62,7 @@ class CommonFailure(Observer):
         self._n_alike = 0  # of the first candidates
 
     def scored(self, fold: FoldScore, params: Mapping[str, object]) -> None:
-        """See whether a fold has a score, or might have had one with more time."""
+        """Check whether a fold has a score, or might have had one with more time."""
         is_late = fold.status in ("timeout", "out_of_memory")
         self._is_ruled_out |= is_late or self._objective.is_scored(fold)
 

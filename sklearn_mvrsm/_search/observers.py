@@ -18,13 +18,13 @@ class Observer:
     """Sees what happens in a search; each method does nothing unless overridden."""
 
     def started(self, number: int, params: Mapping[str, object]) -> None:
-        """See a candidate whose folds begin to wait for a slot."""
+        """Observe a candidate whose folds begin to wait for a slot."""
 
     def scored(self, fold: FoldScore, params: Mapping[str, object]) -> None:
-        """See a fold that is decided."""
+        """Observe a fold that is decided."""
 
     def finished(self, number: int, candidate: Candidate) -> None:
-        """See a candidate whose folds are all decided."""
+        """Observe a candidate whose folds are all decided."""
 
 
 NOWHERE = -1  # slot of a fit that never ran; row of a candidate that is not a row

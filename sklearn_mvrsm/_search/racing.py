@@ -53,7 +53,7 @@ class Race:
         self._rivals: dict[int, tuple[FloatArray, float]] = {}
 
     def enter(self, number: int) -> None:
-        """Let a candidate run against the best one that is known by now.
+        """Record the best candidate by now, which this one is compared with.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class Race:
             self._rivals[number] = (self._best, float(np.mean(self._variances)))
 
     def learn(self, candidate: Candidate, metric: str) -> None:
-        """Take note of a candidate; it counts if all its folds have a score.
+        """Record a candidate; it counts if all its folds have a score.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class Race:
     def is_hopeless(
         self, number: int, folds: Sequence[ScoredFold], metric: str
     ) -> bool:
-        """Whether a candidate can be given up.
+        """Return whether a candidate can be given up.
 
         Parameters
         ----------

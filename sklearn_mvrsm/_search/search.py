@@ -299,7 +299,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         self.progress = progress
 
     def __sklearn_tags__(self) -> object:
-        """Take the tags of the inner estimator, but for array API support."""
+        """Return the tags of the inner estimator, but for array API support."""
         tags = super().__sklearn_tags__()
         tags.array_api_support = False
         return tags

@@ -55,23 +55,23 @@ class Parameter(ABC):
 
     @abstractmethod
     def to_number(self, value: object) -> float:
-        """Give the number of a value, or raise ValueError if it is not offered."""
+        """Return the number of a value, or raise ValueError if it is not offered."""
 
     @abstractmethod
     def to_value(self, number: float) -> Any:
-        """Give the value whose number is nearest; never outside the bounds."""
+        """Return the value whose number is nearest; never outside the bounds."""
 
     @abstractmethod
     def snap(self, x: FloatArray) -> FloatArray:
-        """Give ``to_number(to_value(x))`` for an array of numbers of any shape."""
+        """Return ``to_number(to_value(x))`` for an array of numbers of any shape."""
 
     @abstractmethod
     def to_code(self, value: object) -> int | float:
-        """Give a form of an offered value that JSON keeps exactly."""
+        """Return a form of an offered value that JSON keeps exactly."""
 
     @abstractmethod
     def from_code(self, code: int | float) -> object:
-        """Give the value that ``to_code`` turned into ``code``."""
+        """Return the value that ``to_code`` turned into ``code``."""
 
     @abstractmethod
     def describe(self, unread: set[str] | None = None) -> dict[str, object]:
@@ -127,7 +127,7 @@ class Parameter(ABC):
         return " and ".join(f"{name} is {wanted!r}" for name, wanted in self.conditions)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether both offer the same, wherever a search begins.
+        """Return whether both offer the same, wherever a search begins.
 
         Values are compared by ``same_value``.
         """
@@ -154,7 +154,7 @@ class Parameter(ABC):
         return text
 
     def __sklearn_clone__(self) -> Self:
-        """Stay the same object in clones: a condition may name a value by identity."""
+        """Return the same object: a condition may name a value by identity."""
         return self
 
     def _check_default(self) -> None:
@@ -195,13 +195,13 @@ class Countable(Parameter):
         return self.number_at(0), self.number_at(self.size - 1)
 
     def number_at(self, index: int) -> float:
-        """Give the number of the value with this index."""
+        """Return the number of the value with this index."""
         return float(index)
 
     def edge(self, index: int) -> float:
-        """Give the number where the cell of an index begins and the last one ends."""
+        """Return the number where the cell of an index begins and the last one ends."""
         return self.number_at(index) - 0.5
 
     def snap(self, x: FloatArray) -> FloatArray:
-        """Give the nearest number of a value."""
+        """Return the nearest number of a value."""
         return np.clip(np.floor(x + 0.5), *self.bounds)

@@ -44,7 +44,7 @@ class Condition:
     spans: Spans
 
     def holds(self, index: int) -> bool:
-        """Tell whether the parent's value with this index satisfies it."""
+        """Return whether the parent's value with this index satisfies it."""
         k = bisect.bisect_right(self.spans, index, key=operator.itemgetter(0)) - 1
         return k >= 0 and index <= self.spans[k][1]
 
@@ -89,7 +89,7 @@ class Dimension:
 def resolve(
     parameters: Mapping[str, Parameter], coordinates: Mapping[str, int]
 ) -> dict[str, tuple[Condition, ...]]:
-    """Look up what the conditions of parameters in one dict refer to.
+    """Resolve what the conditions of parameters in one dict refer to.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ class _Level:
     long: tuple[tuple[int, FloatArray, FloatArray], ...]  # those with many spans
 
     def holds(self, x: FloatArray, active: BoolArray) -> BoolArray:
-        """Tell which children exist, shape (n, c)."""
+        """Return which children exist, shape (n, c)."""
         number = x[:, self.parents]
         held = (self.low <= number) & (number < self.high) & active[:, self.parents]
         if len(self.conditions) < len(self.parents):
@@ -310,7 +310,7 @@ class Activity:
         return len(self._levels) == 0
 
     def __call__(self, x: FloatArray) -> BoolArray:
-        """Tell where coordinates exist.
+        """Return where coordinates exist.
 
         Parameters
         ----------
@@ -360,6 +360,6 @@ def _level(children: Sequence[int], dimensions: Sequence[Dimension]) -> _Level:
 
 
 def edge(dimension: Dimension, index: int) -> float:
-    """Give the number at which the cell of a parent's index begins."""
+    """Return the number at which the cell of a parent's index begins."""
     assert isinstance(dimension.parameter, Countable)
     return dimension.parameter.edge(index)

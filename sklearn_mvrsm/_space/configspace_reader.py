@@ -65,7 +65,7 @@ def read(cs: object) -> tuple[dict[str, Parameter], list[Forbidden]]:
 
 
 def default_of(cs: Any) -> dict[str, Any]:
-    """Give the defaults of the hyperparameters that exist by default."""
+    """Return the defaults of the hyperparameters that exist by default."""
     return {name: cs[name].default_value for name in cs.get_default_configuration()}
 
 
@@ -139,7 +139,7 @@ def _either(left: Masks, right: Masks, condition: object) -> Masks:
 
 
 def _mask(condition: Any, params: Mapping[str, Parameter]) -> Mask:
-    """Tell which values of its parent satisfy a condition."""
+    """Return which values of its parent satisfy a condition."""
     import ConfigSpace.conditions as kinds
 
     parent = params[condition.parent.name]
@@ -166,7 +166,7 @@ def _mask(condition: Any, params: Mapping[str, Parameter]) -> Mask:
 
 
 def _wanted(parent: Parameter, mask: Mask) -> Sequence[Any]:
-    """Give the values that a mask marks, as ``when`` takes them."""
+    """Return the values that a mask marks, as ``when`` takes them."""
     places = np.flatnonzero(mask).tolist()
     if isinstance(parent, Integer) and places == [*range(places[0], places[-1] + 1)]:
         return range(parent.low + places[0], parent.low + places[-1] + 1)

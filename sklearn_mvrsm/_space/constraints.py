@@ -66,7 +66,7 @@ def described(constraints: Sequence[Constraint], unread: set[str]) -> list[list[
 
 
 def objection(constraints: Sequence[Constraint], params: Params) -> Constraint | None:
-    """Give the first constraint that forbids a configuration, None if none does.
+    """Return the first constraint that forbids a configuration, None if none does.
 
     Each gets a copy of ``params``; objects that are equal to nothing else, such as
     estimators, are not copied. What one raises goes on, with a note that names it.
@@ -124,10 +124,10 @@ class Forbidden(ABC):
 
     @abstractmethod
     def forbids(self, params: Mapping[str, object]) -> bool:
-        """Tell whether a configuration is such a case."""
+        """Return whether a configuration is such a case."""
 
     def __call__(self, params: Mapping[str, object]) -> bool:
-        """Tell whether a configuration is allowed."""
+        """Return whether a configuration is allowed."""
         return not self.forbids(params)
 
     def __repr__(self) -> str:

@@ -82,7 +82,7 @@ def as_parameter(name: str, value: Any) -> Parameter:
 
 
 def _looks_like_interval(values: tuple[object, ...]) -> bool:
-    """Whether another tool calls this an interval: ends, perhaps a scale or a type."""
+    """Return whether other tools read an interval: ends, perhaps a scale or a type."""
     ends, kind = values[:2], values[2:]
     known = [end for end in ends if end is not None]
     has_ends = len(ends) == 2 and len(known) > 0 and all(map(is_real, known))
@@ -198,7 +198,7 @@ class Layout:
         )
 
     def snap(self, x: FloatArray) -> FloatArray:
-        """Give the nearest points whose coordinates are numbers of values.
+        """Return the nearest points whose coordinates are numbers of values.
 
         Parameters
         ----------

@@ -49,7 +49,7 @@ def snap_logarithms(x: FloatArray) -> FloatArray:
 def snap_log_integers(
     x: FloatArray, low: npt.ArrayLike, high: npt.ArrayLike
 ) -> FloatArray:
-    """Give the logarithm of the integer in whose interval each ``x`` lies."""
+    """Return the logarithm of the integer in whose interval each ``x`` lies."""
     value = np.floor(np.exp(x) + 0.5)
     return np.asarray(np.log(np.minimum(np.maximum(value, low), high)))
 
@@ -119,12 +119,12 @@ class Real(Parameter):
         return self.low, self.high
 
     def to_number(self, value: object) -> float:
-        """Give the value or its logarithm."""
+        """Return the value or its logarithm."""
         number = self.to_code(value)
         return _log_on_grid(number) if self.log else number
 
     def to_value(self, number: float) -> float:
-        """Give a builtin float inside the bounds."""
+        """Return a builtin float inside the bounds."""
         low, high = self.bounds
         if number <= low:
             return self.low
@@ -147,7 +147,7 @@ class Real(Parameter):
         return snap_logarithms(inside) if self.log else inside
 
     def to_code(self, value: object) -> float:
-        """Give the value as a builtin float."""
+        """Return the value as a builtin float."""
         if not is_real(value) or not self.low <= value <= self.high:
             raise ValueError(
                 f"must be a number from {self.low!r} to {self.high!r}, got {value!r}"
@@ -155,7 +155,7 @@ class Real(Parameter):
         return float(value)
 
     def from_code(self, code: int | float) -> float:
-        """Give the code as a builtin float."""
+        """Return the code as a builtin float."""
         return float(code)
 
     def describe(self, unread: set[str] | None = None) -> dict[str, object]:
@@ -227,7 +227,7 @@ class Integer(Countable):
         return super().bounds
 
     def number_at(self, index: int) -> float:
-        """Give the code, the value, or its logarithm, of ``low + index``."""
+        """Return the code, the value, or its logarithm, of ``low + index``."""
         if self.kind == "category":
             return float(index)
         number = float(self.low + index)
@@ -235,17 +235,17 @@ class Integer(Countable):
         return float(np.log(np.array([number]))[0]) if self.kind == "real" else number
 
     def edge(self, index: int) -> float:
-        """Give the number half-way down to the value before."""
+        """Return the number half-way down to the value before."""
         if self.kind == "real":
             return math.log(self.low + index - 0.5)
         return super().edge(index)
 
     def to_number(self, value: object) -> float:
-        """Give the code, the value, or its logarithm."""
+        """Return the code, the value, or its logarithm."""
         return self.number_at(self.to_code(value) - self.low)
 
     def to_value(self, number: float) -> int:
-        """Give a builtin int inside the bounds."""
+        """Return a builtin int inside the bounds."""
         if self.kind == "category":
             number += self.low
         elif self.kind == "real":
@@ -253,19 +253,19 @@ class Integer(Countable):
         return min(max(math.floor(number + 0.5), self.low), self.high)
 
     def snap(self, x: FloatArray) -> FloatArray:
-        """Give the number of the integer that is nearest."""
+        """Return the number of the integer that is nearest."""
         if self.kind == "real":
             return snap_log_integers(x, self.low, self.high)
         return super().snap(x)
 
     def indices(self, value: object) -> list[int]:
-        """Give the distance from ``low``."""
+        """Return the distance from ``low``."""
         if is_integer(value) and self.low <= value <= self.high:
             return [int(value) - self.low]
         return []
 
     def to_code(self, value: object) -> int:
-        """Give the value as a builtin int."""
+        """Return the value as a builtin int."""
         if not is_integer(value) or not self.low <= value <= self.high:
             raise ValueError(
                 f"must be an integer from {self.low} to {self.high}, got {value!r}"
@@ -273,7 +273,7 @@ class Integer(Countable):
         return int(value)
 
     def from_code(self, code: int | float) -> int:
-        """Give the code as a builtin int."""
+        """Return the code as a builtin int."""
         return int(code)
 
     def describe(self, unread: set[str] | None = None) -> dict[str, object]:
@@ -298,11 +298,11 @@ class _Choice(Countable):
         return len(self.values)
 
     def to_number(self, value: object) -> float:
-        """Give the first place of a value."""
+        """Return the first place of a value."""
         return float(self.to_code(value))
 
     def to_value(self, number: float) -> Any:
-        """Give the very object that was declared."""
+        """Return the very object that was declared."""
         return self.values[min(max(math.floor(number + 0.5), 0), self.size - 1)]
 
     def indices(self, value: object) -> list[int]:
@@ -320,14 +320,14 @@ class _Choice(Countable):
         return places
 
     def to_code(self, value: object) -> int:
-        """Give the first place of a value."""
+        """Return the first place of a value."""
         places = self.indices(value)
         if not places:
             raise ValueError(f"must be one of {list(self.values)!r}, got {value!r}")
         return places[0]
 
     def from_code(self, code: int | float) -> Any:
-        """Give the object at a place."""
+        """Return the object at a place."""
         return self.values[int(code)]
 
     def describe(self, unread: set[str] | None = None) -> dict[str, object]:

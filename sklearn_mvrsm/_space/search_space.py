@@ -130,7 +130,7 @@ class SearchSpace(ConfigSpaceMethods):
         return f"<SearchSpace: {shown}>"
 
     def __sklearn_clone__(self) -> Self:
-        """Stay the same object in clones of an estimator."""
+        """Return the same object in clones of an estimator."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -142,7 +142,7 @@ class SearchSpace(ConfigSpaceMethods):
     # Named parameters -> points, and back
 
     def encode(self, params: Mapping[str, object]) -> FloatArray:
-        """Give the canonical point of a configuration.
+        """Return the canonical point of a configuration.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class SearchSpace(ConfigSpaceMethods):
         return x
 
     def decode(self, point: npt.ArrayLike) -> Params:
-        """Give the configuration of a point.
+        """Return the configuration of a point.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ class SearchSpace(ConfigSpaceMethods):
         }
 
     def to_codes(self, params: Mapping[str, object]) -> dict[str, int | float]:
-        """Give a form of a configuration that JSON keeps exactly.
+        """Return a form of a configuration that JSON keeps exactly.
 
         Numbers stay, values of a :class:`Categorical` or :class:`Ordinal` become
         their place. Where there are alternatives, the key ``""`` tells which.
@@ -254,7 +254,7 @@ class SearchSpace(ConfigSpaceMethods):
         return codes
 
     def from_codes(self, codes: Any) -> Params:
-        """Give the configuration that ``to_codes`` turned into ``codes``.
+        """Return the configuration that ``to_codes`` turned into ``codes``.
 
         Raises
         ------
@@ -277,7 +277,7 @@ class SearchSpace(ConfigSpaceMethods):
     # What the optimiser asks about points
 
     def active(self, points: npt.ArrayLike) -> BoolArray:
-        """Tell which coordinates exist.
+        """Return which coordinates exist.
 
         Parameters
         ----------
@@ -293,7 +293,7 @@ class SearchSpace(ConfigSpaceMethods):
         return self._activity(self._layout.snap(x)).reshape(np.shape(points))
 
     def canonical(self, points: npt.ArrayLike) -> FloatArray:
-        """Give the one point that stands for the configuration of each point.
+        """Return the one point that stands for the configuration of each point.
 
         Coordinates become numbers of values; inactive ones rest at
         ``domain.neutral``. Two points are the same configuration if and only if
@@ -324,7 +324,7 @@ class SearchSpace(ConfigSpaceMethods):
         return x
 
     def feasible(self, point: npt.ArrayLike) -> bool:
-        """Tell whether the configuration of a point of shape (d,) is allowed."""
+        """Return whether the configuration of a point of shape (d,) is allowed."""
         return self._objection(point) is None
 
     def _objection(self, point: npt.ArrayLike) -> Constraint | None:
@@ -393,7 +393,7 @@ class SearchSpace(ConfigSpaceMethods):
         return count(self.parameters, self._layout.parents_first)
 
     def grid(self) -> Iterator[FloatArray]:
-        """Go lazily through the canonical points of a finite space.
+        """Iterate lazily over the canonical points of a finite space.
 
         Yields
         ------
@@ -412,7 +412,7 @@ class SearchSpace(ConfigSpaceMethods):
         return self.settings()
 
     def settings(self) -> Iterator[FloatArray]:
-        """Go lazily through the settings of all parameters but the reals.
+        """Iterate lazily over the settings of all parameters but the reals.
 
         Yields
         ------

@@ -142,14 +142,14 @@ def _copied(value: object) -> object:
 
 
 def is_real(value: object) -> TypeGuard[Any]:
-    """Tell whether a value is a real number; bools are not."""
+    """Return whether a value is a real number; bools are not."""
     if type(value) is float:  # the abstract class takes ten times as long
         return True
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def is_integer(value: object) -> TypeGuard[Any]:
-    """Tell whether a value is a whole number by type; bools are not."""
+    """Return whether a value is a whole number by type; bools are not."""
     if type(value) is int:  # the abstract class takes ten times as long
         return True
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
