@@ -39,7 +39,7 @@ def open_checkpoint(
     job: FitJob,
     plan: Plan,
     *,
-    n_iter: int,
+    n_iter: int | None,
     is_seeded: bool,
 ) -> "Iterator[Checkpoint | None]":
     """Open the checkpoint of a search; None if it has none.
@@ -56,8 +56,8 @@ def open_checkpoint(
         What is to be fitted; nothing of it has been.
     plan : Plan
         Of this search, if it turns out to be the first on this checkpoint.
-    n_iter : int
-        Number of candidates of this search.
+    n_iter : int or None
+        Number of candidates of this search; None if the time decides.
     is_seeded : bool
         Whether the seed of the plan was chosen, so that it must be that of the file.
 

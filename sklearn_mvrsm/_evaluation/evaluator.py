@@ -156,6 +156,12 @@ class Evaluator:
         """
         return self._pool.first_start
 
+    def n_due(self, candidate: int) -> int:
+        """Return how many fits of a candidate have not ended, and are to."""
+        record = self._records[candidate]
+        due = record.folds[record.n_decided : record.n_kept]
+        return sum(fold not in record.arrived for fold in due)
+
     def submit(
         self,
         candidate: int,

@@ -12,7 +12,7 @@ __all__ = ["Plan", "enqueue_first", "make_optimizer"]
 
 
 def enqueue_first(
-    optimizer: MVRSMOptimizer, points: Sequence[Mapping[str, Any]], n_iter: int
+    optimizer: MVRSMOptimizer, points: Sequence[Mapping[str, Any]], n_iter: int | None
 ) -> None:
     """Enqueue configurations; warn where they are more than ``n_iter``.
 
@@ -25,7 +25,7 @@ def enqueue_first(
         raise TypeError(
             f"'initial_points' must be a list of configurations, got {points!r}"
         )
-    if len(points) > n_iter:
+    if n_iter is not None and len(points) > n_iter:
         warn(
             f"'initial_points' has {len(points)} configurations, but n_iter={n_iter}: "
             "the last are left out."
@@ -47,20 +47,20 @@ class Plan:
         The seed.
     n_initial_points : int or None
         As `MVRSMOptimizer` takes it.
-    n_iter : int
-        Number of candidates that is planned.
+    n_iter : int or None
+        Number of candidates that is planned; None if the time decides.
     """
 
     random_state: int
     n_initial_points: int | None
-    n_iter: int
+    n_iter: int | None
 
 
 def make_optimizer(
     space: SearchSpace,
     plan: Plan,
     method: str,
-    n_iter: int,
+    n_iter: int | None,
     points: Sequence[Mapping[str, Any]] = (),
     default: Mapping[str, Any] | None = None,
 ) -> MVRSMOptimizer:
@@ -74,8 +74,8 @@ def make_optimizer(
         Of this search, or of the one that it goes on with.
     method : {"mvrsm", "paper"}
         As `MVRSMOptimizer` takes it.
-    n_iter : int
-        Number of candidates of this search.
+    n_iter : int or None
+        Number of candidates of this search; None if the time decides.
     points : sequence of mapping
         The initial points.
     default : mapping, optional

@@ -130,19 +130,22 @@ class TaskTree(Observer):
         if self._root is not None:
             self._root.call_on_fit_task_begin(**self._hook_kwargs)
 
-    def begin_search(self, n_candidates: int, n_splits: int) -> None:
+    def begin_search(self, n_candidates: int | None, n_splits: int) -> None:
         """Open the task "search".
 
         Parameters
         ----------
-        n_candidates, n_splits : int
-            How many there will be.
+        n_candidates : int or None
+            How many there will be; None if the time decides.
+        n_splits : int
+            Number of folds of each.
         """
         self._n_splits = n_splits
         if self._root is not None:
+            n_fits = None if n_candidates is None else n_candidates * n_splits
             self._search_context = self._root.subcontext(
                 task_name="search",
-                max_subtasks=n_candidates * n_splits,
+                max_subtasks=n_fits,
                 sequential_subtasks=False,
             )
             self._search_context.call_on_fit_task_begin(estimator=self._search)

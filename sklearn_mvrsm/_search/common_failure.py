@@ -121,10 +121,12 @@ class CommonFailure(Observer):
                 " The checkpoint keeps these failures: once their cause is mended, "
                 "begin a new one."
             )
+        n_iter = self._settings.n_iter
+        share = self._n_alike if n_iter is None else f"{self._n_alike} of {n_iter}"
         return (
-            f"\nThe search ends after {self._n_alike} of {self._settings.n_iter} "
-            "candidates: they all failed in the same way, and no other one seems able "
-            f"to cure that. {hint}\n{describe_failures(self._alike, np.nan)}"
+            f"\nThe search ends after {share} candidates: they all failed in the same "
+            f"way, and no other one seems able to cure that. {hint}\n"
+            f"{describe_failures(self._alike, np.nan)}"
         )
 
 

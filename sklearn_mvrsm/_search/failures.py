@@ -211,7 +211,10 @@ def no_candidate_in_time(
     text += f"The workers took {start:.1f} s to start, which is not part of it. "
     if ended.any():
         took = float((log["finish"] - log["start"])[ended][0])
-        text += f"{ended.sum()} fits ended, the first of them took {took:.1f} s. "
+        text += (
+            f"{ended.sum()} fits ended, the first of them took {took:.1f} s; what "
+            "cannot end in time at their pace is not begun. "
+        )
     else:
         text += "No fit ended. "
     text += "Raise 'timeout' or 'n_jobs', or have fewer folds ('cv')."

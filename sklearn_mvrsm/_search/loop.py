@@ -5,6 +5,7 @@ Rule of order: just before candidate k is asked for (from 0 on), exactly the can
 ``n_pending``, never on how many fits run at a time or on how long they take.
 """
 
+import bisect
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,8 +55,8 @@ class SearchLoop:
     ----------
     optimizer : Proposer
         Proposes candidates.
-    n_iter : int
-        How many candidates to ask for.
+    n_iter : int or None
+        How many candidates to ask for; None: as many as the time holds.
     n_splits : int
         Number of folds of each.
     n_pending : int
@@ -68,14 +69,16 @@ class SearchLoop:
         Called in this order; the objective comes before them.
     timeout : float or None
         How many seconds after the start of the first fit to end, with what has
-        finished by then.
+        finished by then. No fit is begun that cannot end in time, at the pace of the
+        quicker ones before. So the time decides how many candidates there are, and
+        about nothing else.
     """
 
     def __init__(
         self,
         optimizer: Proposer,
         *,
-        n_iter: int,
+        n_iter: int | None,
         n_splits: int,
         n_pending: int,
         objective: Objective,
@@ -84,7 +87,7 @@ class SearchLoop:
         timeout: float | None = None,
     ) -> None:
         self._optimizer = optimizer
-        self._n_iter = n_iter
+        self._n_iter = math.inf if n_iter is None else n_iter
         self._n_splits = n_splits
         self._n_pending = n_pending
         self._objective = objective
@@ -96,6 +99,8 @@ class SearchLoop:
         self._rows: list[_Row] = []
         self._n_told = 0
         self._stopped = False
+        self._durations: list[float] = []  # of fits that were run, sorted
+        self._is_late = False
 
     @property
     def finished(self) -> list[Candidate]:
@@ -134,8 +139,11 @@ class SearchLoop:
         """Wait for a fold; None where nothing is under way, or the time is over."""
         while self._n_due:
             check()
-            left = max(self._end(evaluator) - time.monotonic(), 0.0)
-            has_started = self._timeout is None or evaluator.first_start is not None
+            now, start = time.monotonic(), evaluator.first_start
+            for observer in self._observers:
+                observer.waited(0.0 if start is None else now - start)
+            left = max(self._end(evaluator) - now, 0.0)
+            has_started = self._timeout is None or start is not None
             wait = min(left, _MAX_WAIT if has_started else _FIRST_WAIT)
             fold = evaluator.next_event(wait)
             if fold is not None or left <= wait:
@@ -151,6 +159,8 @@ class SearchLoop:
         """
         if self._timeout is None:
             return math.inf
+        if self._is_late:
+            return -math.inf
         if evaluator.first_start is None:
             return self._last_news + self._timeout + LONGEST_START
         return evaluator.first_start + self._timeout
@@ -165,6 +175,8 @@ class SearchLoop:
             )
         row.folds.append(fold)
         self._n_due -= 1
+        if (duration := _duration(fold)) is not None:
+            bisect.insort(self._durations, duration)
         for observer in self._observers:
             observer.scored(fold, row.params)
         self._stopped |= fold.stop
@@ -175,12 +187,44 @@ class SearchLoop:
         elif not row.pruned and self._objective.should_prune(k, row.folds):
             row.pruned = True
             evaluator.cancel(k)
+        self._is_late = self._is_late or not self._can_finish_one(evaluator)
+
+    def _can_finish_one(self, evaluator: Evaluator) -> bool:
+        """Return whether the candidate whose fits come first can end in time.
+
+        If it cannot, no other one can.
+        """
+        for k in range(self._n_told, len(self._rows)):
+            if self._rows[k].candidate is None:
+                return self._has_time_for(evaluator.n_due(k), evaluator)
+        return True
+
+    def _has_time_for(self, n_fits: int, evaluator: Evaluator) -> bool:
+        """Return whether so many fits, those that run included, can end in time.
+
+        A slot has at least ``n_fits // n_slots`` of them to begin and end from now on,
+        if another fit has just ended. The pace is the lower quartile of all fits: a fit
+        that is begun in vain costs nothing that was not granted.
+        """
+        if self._timeout is None or not self._durations:
+            return True
+        pace = self._durations[len(self._durations) // 4]
+        rounds = n_fits // evaluator.n_slots
+        return time.monotonic() + rounds * pace <= self._end(evaluator)
 
     def _propose(self, evaluator: Evaluator) -> None:
         """Ask for as many candidates as the rule of order allows now."""
         while not self._is_over(evaluator) and (k := len(self._rows)) < self._n_iter:
             n_needed = max(k - self._n_pending + 1, 0)
             if any(row.candidate is None for row in self._rows[:n_needed]):
+                return
+            n_open = sum(
+                evaluator.n_due(j)
+                for j in range(n_needed, k)
+                if self._rows[j].candidate is None
+            )
+            n_fits = max(n_open + self._n_splits, evaluator.n_slots)
+            if not self._has_time_for(n_fits, evaluator):
                 return
             self._tell(n_needed)
             try:
@@ -209,7 +253,17 @@ class SearchLoop:
 
     def _warn_exhausted(self) -> None:
         n = len(self._rows)
+        budget = f"n_iter={self._n_iter} candidates"
+        if self._n_iter == math.inf:
+            budget = f"timeout={self._timeout} seconds"
         warn(
             f"The space has only {n} configuration{'' if n == 1 else 's'}: the search "
-            f"ends after {n} instead of n_iter={self._n_iter} candidates."
+            f"ends after {n} instead of {budget}."
         )
+
+
+def _duration(fold: FoldScore) -> float | None:
+    """Return how many seconds a fit took; None unless it was run here and succeeded."""
+    if fold.status != "ok" or fold.started is None or fold.finished is None:
+        return None
+    return fold.finished - fold.started

@@ -26,6 +26,9 @@ class Observer:
     def finished(self, number: int, candidate: Candidate) -> None:
         """Observe a candidate whose folds are all decided."""
 
+    def waited(self, seconds: float) -> None:
+        """See how long the first fit started ago, once a second at least."""
+
 
 NOWHERE = -1  # slot of a fit that never ran; row of a candidate that is not a row
 
@@ -78,6 +81,9 @@ def _whole(values: list[int]) -> IntArray:
     return np.array(values, dtype=np.int64)
 
 
+_TIME_FORMAT = "{l_bar}{bar}| {n}/{total:g} s{postfix}"
+
+
 class ProgressBar(Observer):
     """Shows fits done, running and failed, the best score, and the time left.
 
@@ -85,8 +91,12 @@ class ProgressBar(Observer):
 
     Parameters
     ----------
-    n_candidates, n_splits : int
-        How many there will be.
+    n_candidates : int or None
+        How many there will be; None if the time decides, which the bar shows then.
+    timeout : float or None
+        Seconds for all of them.
+    n_splits : int
+        Number of folds of each.
     n_slots : int
         Fits at a time.
     score : callable
@@ -100,7 +110,8 @@ class ProgressBar(Observer):
 
     def __init__(
         self,
-        n_candidates: int,
+        n_candidates: int | None,
+        timeout: float | None,
         n_splits: int,
         n_slots: int,
         score: Callable[[Candidate], float],
@@ -116,11 +127,18 @@ class ProgressBar(Observer):
         self._n_splits = n_splits
         self._score = score
         self._n_open = 0  # folds that are not decided
+        self._n_done = 0
         self._n_failed = 0
         self._best = -math.inf
         self._has_started = False
+        self._timeout = timeout if n_candidates is None else None
+        total = n_splits * n_candidates if n_candidates is not None else timeout
         self._bar = tqdm(
-            total=n_candidates * n_splits, desc="search", unit="fit", dynamic_ncols=True
+            total=total,
+            desc="search",
+            unit="fit",
+            dynamic_ncols=True,
+            bar_format=None if self._timeout is None else _TIME_FORMAT,
         )
 
     def __enter__(self) -> Self:
@@ -136,10 +154,12 @@ class ProgressBar(Observer):
 
     def scored(self, fold: FoldScore, params: Mapping[str, object]) -> None:
         """Count a fold as done."""
-        self._count_time(fold)
         self._n_open -= 1
+        self._n_done += 1
         self._n_failed += fold.status not in {"ok", "skipped"}
-        self._bar.update()
+        if self._timeout is None:
+            self._count_time(fold)
+            self._bar.update()
         self._show()
 
     def finished(self, number: int, candidate: Candidate) -> None:
@@ -147,6 +167,11 @@ class ProgressBar(Observer):
         score = self._score(candidate)
         self._best = max(self._best, score if math.isfinite(score) else -math.inf)
         self._show()
+
+    def waited(self, seconds: float) -> None:
+        """Move a bar that shows time."""
+        if self._timeout is not None:
+            self._bar.update(int(min(seconds, self._timeout)) - self._bar.n)
 
     def _count_time(self, fold: FoldScore) -> None:
         """Start the bar's clock at the first fit that runs in this session."""
@@ -163,6 +188,8 @@ class ProgressBar(Observer):
     def _show(self) -> None:
         shown = {} if self._best == -math.inf else {"best": f"{self._best:.4g}"}
         counts = {"failed": self._n_failed, "running": min(self._n_open, self._n_slots)}
+        if self._timeout is not None:
+            counts = {"fits": self._n_done} | counts
         self._bar.set_postfix(shown | counts, refresh=False)
 
 
@@ -177,22 +204,37 @@ class Printer(Observer):
     verbose : int
         From 1 on the number of fits; from 2 on a line a fit; from 3 on its score; from
         10 on a line at its start.
-    n_candidates, n_splits : int
-        How many there are.
+    n_candidates : int or None
+        How many there are; None if the time decides.
+    timeout : float or None
+        Seconds for all of them.
+    n_splits : int
+        Number of folds of each.
     """
 
-    def __init__(self, verbose: int, n_candidates: int, n_splits: int) -> None:
+    def __init__(
+        self,
+        verbose: int,
+        n_candidates: int | None,
+        timeout: float | None,
+        n_splits: int,
+    ) -> None:
         self._verbose = verbose
         self._n_candidates = n_candidates
+        self._timeout = timeout
         self._n_splits = n_splits
 
     def begin(self) -> None:
         """Print how many fits there will be."""
-        if self._verbose > 0:
-            print(
-                f"Fitting {self._n_splits} folds for each of {self._n_candidates} "
-                f"candidates, totalling {self._n_candidates * self._n_splits} fits"
-            )
+        if self._verbose <= 0:
+            return
+        if self._n_candidates is None:
+            print(f"Fitting {self._n_splits} folds a candidate for {self._timeout:g} s")
+            return
+        print(
+            f"Fitting {self._n_splits} folds for each of {self._n_candidates} "
+            f"candidates, totalling {self._n_candidates * self._n_splits} fits"
+        )
 
     def started(self, number: int, params: Mapping[str, object]) -> None:
         """Print that the folds of a candidate wait for a slot."""
@@ -219,7 +261,8 @@ class Printer(Observer):
         if self._verbose > 2:
             text += f" {fold + 1}/{self._n_splits}"
         if self._verbose > 9:
-            text += f"; {candidate + 1}/{self._n_candidates}"
+            text += f"; {candidate + 1}"
+            text += "" if self._n_candidates is None else f"/{self._n_candidates}"
         return text
 
 

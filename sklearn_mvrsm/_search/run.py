@@ -168,17 +168,18 @@ def _run_loop(
 ) -> SearchOutcome:
     """Run the loop with all that observes it."""
     begin, n_splits = time.monotonic(), len(job.splits)
-    n_candidates = int(min(settings.n_iter, optimizer.space.cardinality))
-    printer = Printer(settings.verbose, n_candidates, n_splits)
+    n_candidates = None
+    if settings.n_iter is not None:
+        n_candidates = int(min(settings.n_iter, optimizer.space.cardinality))
+    sizes = (n_candidates, settings.timeout, n_splits)
+    printer = Printer(settings.verbose, *sizes)
     observers: list[Observer] = [tree, printer]
     evaluator = _evaluator(settings, job, optimizer.checkpoint)
     warn_of_idle_slots(settings, n_splits, evaluator.n_slots)
     with contextlib.ExitStack() as stack:
         if settings.progress:
-            sizes = (n_candidates, n_splits, evaluator.n_slots)
-            observers.append(
-                stack.enter_context(ProgressBar(*sizes, score=objective.score))
-            )
+            bar = ProgressBar(*sizes, evaluator.n_slots, objective.score)
+            observers.append(stack.enter_context(bar))
         observers.append(
             CommonFailure(
                 optimizer.space,

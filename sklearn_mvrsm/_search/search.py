@@ -79,8 +79,8 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         Names of parameters with what they may be: `Real`, `Integer`, `Ordinal`,
         `Categorical`, a list of categories, a frozen distribution of ``scipy.stats``.
         "auto": what `spaces.from_estimator` has for the estimator and the data.
-    n_iter : int, default=50
-        Number of candidates in all.
+    n_iter : int or None, default=50
+        Number of candidates in all. None: as many as ``timeout`` holds.
     n_initial_points : int, default=None
         How many of them are random, at the start. None: a rule of the number of
         parameters, at most 24.
@@ -129,7 +129,8 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
     timeout : float, default=None
         Seconds for the whole search, from the start of its first fit. Then running fits
         are killed, the candidates that have finished are kept, and the best is
-        refitted.
+        refitted, which takes its own time. Fits that cannot end in time, at the pace
+        of those before, are not begun.
     checkpoint : str or path-like, default=None
         File in which every finished fit is kept: a journal of JSON lines.
         If it exists, the search goes on where it ended, as if it had never been
@@ -234,7 +235,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
             if name != "pre_dispatch"
         },
         "param_space": [Mapping, list, tuple, SearchSpace, StrOptions({"auto"})],
-        "n_iter": [Interval(numbers.Integral, 1, None, closed="left")],
+        "n_iter": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_initial_points": [Interval(numbers.Integral, 0, None, closed="left"), None],
         "initial_points": [list, tuple, None],
         "include_default": ["boolean"],
@@ -254,7 +255,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         estimator: Any,
         param_space: Any,
         *,
-        n_iter: int = 50,
+        n_iter: int | None = 50,
         n_initial_points: int | None = None,
         initial_points: Sequence[Mapping[str, Any]] | None = None,
         include_default: bool = True,

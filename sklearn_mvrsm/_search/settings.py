@@ -51,7 +51,7 @@ class Settings:
         As `MVRSMSearchCV` describes them.
     """
 
-    n_iter: int
+    n_iter: int | None
     n_initial_points: int | None
     initial_points: Sequence[Mapping[str, Any]] | None
     include_default: bool
@@ -72,7 +72,13 @@ class Settings:
 
     @classmethod
     def of(cls, search: BaseSearchCV) -> Self:
-        """Read the arguments of a search, which have been checked."""
+        """Read the arguments of a search, each of which has been checked.
+
+        Raises
+        ------
+        ValueError
+            If neither a number of candidates nor a time ends the search.
+        """
         values = {each.name: plain(getattr(search, each.name)) for each in fields(cls)}
         for name in _NUMBERS:
             if isinstance(values[name], bool):
@@ -82,6 +88,11 @@ class Settings:
                 )
         for name in ("fit_timeout", "timeout"):
             values[name] = None if values[name] is None else float(values[name])
+        if values["n_iter"] is values["timeout"] is None:
+            raise ValueError(
+                "'timeout' must be a number of seconds where 'n_iter' is None, got "
+                "None: nothing would end the search"
+            )
         limit = values["fit_memory_limit"]
         values["fit_memory_limit"] = None if limit in (None, np.inf) else int(limit)
         values["racing"] = 0.05 if values["racing"] is True else values["racing"]
@@ -112,7 +123,7 @@ class Settings:
         """Return the plan of a new search; its seed is drawn from ``random_state``."""
         random_state = check_random_state(self.random_state)
         n_initial, n_iter = self.n_initial_points, self.n_iter
-        if n_initial is not None and n_initial > n_iter:
+        if n_initial is not None and n_iter is not None and n_initial > n_iter:
             warn(
                 f"'n_initial_points' must be at most 'n_iter', got {n_initial} with "
                 f"n_iter={n_iter}: all candidates will be random."

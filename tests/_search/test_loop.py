@@ -6,6 +6,7 @@ from collections import deque
 import numpy as np
 import pytest
 
+from sklearn_mvrsm import Integer, MVRSMOptimizer, Real
 from sklearn_mvrsm._evaluation.scores import FoldScore
 from sklearn_mvrsm._optimizer.optimizer import SpaceExhaustedError
 from sklearn_mvrsm._search.loop import LONGEST_START, SearchLoop
@@ -35,6 +36,7 @@ class Evaluator:
     """Decides the folds of a candidate in order, candidates in any."""
 
     first_start = 0.0
+    n_slots = 1
 
     def __init__(self, seed=None, fold=None):
         self.rng = None if seed is None else random.Random(seed)
@@ -50,6 +52,9 @@ class Evaluator:
 
     def cancel(self, candidate):
         self.cancelled.append(candidate)
+
+    def n_due(self, candidate):
+        return len(self.waiting.get(candidate, ()))
 
     def next_event(self, timeout=None):
         if not self.waiting:
@@ -77,8 +82,8 @@ class Objective(Observer):
         return number in self.hopeless and len(folds) == 2
 
 
-class Notebook:
-    """An observer."""
+class Notebook(Observer):
+    """Writes down what it sees."""
 
     def __init__(self):
         self.lines = []
@@ -285,6 +290,119 @@ def test_at_the_deadline_finished_candidates_are_kept_and_told(monkeypatch):
     loop.run(SlowEvaluator(Clock(monkeypatch)))
     assert [c.params["k"] for c in loop.finished] == [0, 1]
     assert [params["k"] for params, _ in optimizer.told] == [0, 1]
+
+
+class Slots:
+    """Runs fits in slots, in the order of submission; each takes its seconds."""
+
+    first_start = 0.0
+
+    def __init__(self, clock, n_slots, seconds=lambda candidate, fold: 1.0):
+        self.clock = clock
+        self.n_slots = n_slots
+        self.seconds = seconds
+        self.submitted = []  # params
+        self.due = []  # the folds of each candidate that are not decided
+        self.queue = deque()
+        self.running = {}  # when each began and will end
+        self.arrived = {}
+
+    def submit(self, candidate, params, folds, tasks=None):
+        self.submitted.append(params)
+        self.due.append(list(folds))
+        self.queue += [(candidate, fold) for fold in folds]
+        self.begin()
+
+    def begin(self):
+        while self.queue and len(self.running) < self.n_slots:
+            fit = self.queue.popleft()
+            now = self.clock.now
+            self.running[fit] = now, now + self.seconds(*fit)
+
+    def n_due(self, candidate):
+        folds = self.due[candidate]
+        return sum((candidate, fold) not in self.arrived for fold in folds)
+
+    def next_event(self, timeout):
+        until = self.clock.now + timeout
+        while not (first := self.decided()):
+            fit = min(self.running, key=lambda fit: self.running[fit][1])
+            if self.running[fit][1] > until:
+                self.clock.now = until
+                return None
+            self.arrived[fit] = self.running.pop(fit)
+            self.clock.now = self.arrived[fit][1]
+            self.begin()
+        self.due[first[0]].pop(0)
+        began, ended = self.arrived.pop(first)
+        score = {"score": float(self.submitted[first[0]]["k"])}
+        return FoldScore(*first, "ok", score, started=began, finished=ended)
+
+    def decided(self):
+        firsts = [(k, folds[0]) for k, folds in enumerate(self.due) if folds]
+        return next((fit for fit in firsts if fit in self.arrived), None)
+
+
+@pytest.mark.parametrize("n_splits", [1, 3, 5])
+@pytest.mark.parametrize("n_slots", [1, 2, 3])
+@pytest.mark.parametrize("timeout", [3.5, 8.5, 20.5])
+@pytest.mark.parametrize("n_iter", [None, 1000])
+def test_what_can_end_in_time_does_and_nothing_else_is_begun(
+    monkeypatch, n_splits, n_slots, timeout, n_iter
+):
+    clock = Clock(monkeypatch)
+    evaluator = Slots(clock, n_slots)
+    optimizer = Optimizer()
+    loop = make_loop(optimizer, n_iter=n_iter, n_splits=n_splits, timeout=timeout)
+    loop.run(evaluator)
+    n_busy = min(n_slots, 2 * n_splits)  # of two candidates in flight
+    assert len(loop.finished) == n_busy * int(timeout) // n_splits
+    assert len(optimizer.told) == len(loop.finished)
+    assert clock.now <= int(timeout)
+    assert all(began == clock.now for began, _ in evaluator.running.values())
+
+
+def test_a_time_that_cannot_hold_a_candidate_is_seen_with_the_first_fit(monkeypatch):
+    clock = Clock(monkeypatch)
+    loop = make_loop(Optimizer(), n_iter=None, n_splits=5, timeout=3.5)
+    loop.run(Slots(clock, 1))
+    assert loop.finished == []
+    assert clock.now == 1.0
+
+
+def test_one_slow_fit_does_not_end_a_search(monkeypatch):
+    clock = Clock(monkeypatch)
+    slots = Slots(
+        clock, 1, lambda candidate, fold: 1.0 + 9.0 * (candidate == fold == 1)
+    )
+    loop = make_loop(Optimizer(), n_iter=None, timeout=18.5)
+    loop.run(slots)
+    assert len(loop.finished) == 3
+
+
+def test_the_time_decides_how_many_candidates_there_are_and_not_which(monkeypatch):
+    space = {"x": Real(-1.0, 1.0), "k": Integer(0, 9)}
+
+    def candidates(seed, n_slots, **budget):
+        lengths = np.random.default_rng(seed).uniform(0.5, 1.5, (1000, 3))
+        slots = Slots(Clock(monkeypatch), n_slots, lambda *fit: lengths[fit])
+        loop = make_loop(MVRSMOptimizer(space, random_state=0), **budget)
+        loop.run(slots)
+        return slots.submitted, [candidate.params for candidate in loop.finished]
+
+    asked, finished = candidates(0, 1, n_iter=30)
+    assert finished == asked
+    for seed, n_slots, timeout in [(1, 1, 9.0), (2, 2, 20.0), (3, 3, 25.0)]:
+        some, ended = candidates(seed, n_slots, n_iter=None, timeout=timeout)
+        assert 3 <= len(some) < 30
+        assert some == asked[: len(some)]
+        assert [each for each in some if each in ended] == ended
+
+
+def test_a_space_that_is_used_up_before_the_time_says_so(monkeypatch):
+    Clock(monkeypatch)
+    with pytest.warns(UserWarning, match=r"ends after 5 instead of timeout=8\.5 sec"):
+        make_loop(Optimizer(5), n_iter=None, timeout=8.5).run(Evaluator())
 
 
 def test_after_the_deadline_nothing_is_asked_for(monkeypatch):

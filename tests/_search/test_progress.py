@@ -15,8 +15,8 @@ def score(candidate: Candidate):
     return candidate.mean_test_score("score")
 
 
-def make_bar(n_slots=2):
-    return ProgressBar(3, 2, n_slots, score)
+def make_bar(n_slots=2, n_candidates=3, timeout=None):
+    return ProgressBar(n_candidates, timeout, 2, n_slots, score)
 
 
 def done(bar, candidate, fold, score, status="ok"):
@@ -63,6 +63,27 @@ def test_the_clock_of_the_bar_begins_with_the_first_fit_that_is_run():
         assert bar._bar.format_dict["elapsed"] == pytest.approx(10.0, abs=5.0)
         done(bar, 1, 0, None, "skipped")
         assert (bar._bar.n, bar._bar.initial) == (3, 1)
+
+
+def test_without_a_number_of_candidates_the_bar_shows_the_time(capsys):
+    with make_bar(n_candidates=None, timeout=60.0) as bar:
+        bar.waited(0.0)
+        bar.started(0, {})
+        done(bar, 0, 0, 0.5)
+        finished(bar, 0, 0.5, 0.7)
+        assert (bar._bar.n, bar._bar.total) == (0, 60.0)
+        assert bar._bar.postfix == "best=0.6, fits=1, failed=0, running=1"
+        bar.waited(21.4)
+        bar._bar.refresh()
+        assert "| 21/60 s, best=0.6, fits=1" in capsys.readouterr().err
+        bar.waited(61.0)
+    assert "100%" in capsys.readouterr().err
+
+
+def test_a_bar_with_a_number_of_candidates_does_not_move_with_time():
+    with make_bar(timeout=60.0) as bar:
+        bar.waited(21.4)
+        assert (bar._bar.n, bar._bar.total) == (0, 6)
 
 
 def test_running_fits_are_at_most_the_slots():

@@ -1186,10 +1186,11 @@ def test_columns_make_a_data_frame():
 # --- limits, racing, progress -------------------------------------------------------
 
 
-def test_the_whole_search_ends_in_time_and_refits():
+@pytest.mark.parametrize("n_iter", [50, None])
+def test_the_whole_search_ends_in_time_and_refits(n_iter):
     started = time.monotonic()
     search = make(
-        **moods("fine", "fine", "hangs", "hangs") | {"n_iter": 50}, timeout=10.0
+        **moods("fine", "fine", "hangs", "hangs") | {"n_iter": n_iter}, timeout=10.0
     )
     search.fit(X, y)
     assert time.monotonic() - started < 120.0  # which one fit would take
@@ -1197,6 +1198,26 @@ def test_the_whole_search_ends_in_time_and_refits():
     assert len(search.optimizer_.trials) == 2
     assert search.predict(X).shape == (60,)
     assert search.best_score_ == search.cv_results_["mean_test_score"].max()
+
+
+def test_a_search_that_nothing_would_end_is_refused():
+    Bowl.fits = 0
+    with pytest.raises(ValueError, match=r"'timeout' must .* 'n_iter' is None, got N"):
+        make(n_iter=None).fit(X, y)
+    assert Bowl.fits == 0
+
+
+@pytest.mark.parametrize(("first", "then"), [(4, None), (None, 10)])
+@pytest.mark.filterwarnings("ignore:The space has only 10 configurations")
+def test_a_search_by_time_and_one_by_number_share_a_checkpoint(tmp_path, first, then):
+    options = {"space": {"k": Integer(0, 9)}, "timeout": 1e6, "racing": True}
+    options |= {"n_initial_points": 3, "verbose": 1, "progress": True}
+    for n_iter in (first, then):
+        search = make(n_iter=n_iter, checkpoint=tmp_path / "journal", **options)
+        search.fit(X, y)
+    assert_same_results(
+        search.cv_results_, make(n_iter=10, **options).fit(X, y).cv_results_
+    )
 
 
 def test_a_search_that_finishes_nothing_in_time_says_so():

@@ -42,13 +42,22 @@ def test_lines_are_those_of_grid_search(verbose, return_train_score, scoring, ca
 
 @pytest.mark.parametrize(("verbose", "shown"), [(2, True), (3, True), (1, False)])
 def test_a_fold_without_a_score_says_why(verbose, shown, capsys):
-    printer = Printer(verbose, 4, 5)
+    printer = Printer(verbose, 4, None, 5)
     printer.scored(FoldScore(1, 2, "timeout", fit_time=90.0), {"b": 1, "a": None})
     line = capsys.readouterr().out
     assert bool(line) == shown
     if shown:
         assert line.startswith("[CV 3/5] END" if verbose > 2 else "[CV] END")
         assert line.endswith("a=None, b=1; timeout; total time= 1.5min\n")
+
+
+def test_without_a_number_of_candidates_the_lines_have_none(capsys):
+    printer = Printer(10, None, 90.0, 2)
+    printer.begin()
+    printer.started(4, {"a": 1})
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Fitting 2 folds a candidate for 90 s"
+    assert lines[1].startswith("[CV 1/2; 5] START a=1")
 
 
 def test_the_number_of_fits_is_that_of_a_small_space(capsys):
