@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sklearn_mvrsm.benchmarks import (
     _bbob,
+    _conditional,
     _standins,
     _steel,
     _synthetic,
@@ -39,6 +40,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "mivabo16": tuple(f"mivabo16-{k}" for k in range(8)),
     "mivabo238": ("mivabo238-0",),
     "tables": _tables.TABLES,
+    "conditional": _conditional.CONDITIONAL,
     "tuning-develop": tuple(f"tuning-{pair}" for pair in _tuning.DEVELOP),
     "tuning-report": tuple(f"tuning-{pair}" for pair in _tuning.REPORT),
     **{
@@ -140,6 +142,8 @@ def _original(name: str, data: Path | None) -> Problem:
         return _bbob.make_bbob(*(int(number) for number in match.groups()))
     if name in _tables.TABLES:
         return _tables.make_table(name)
+    if name in _conditional.CONDITIONAL:
+        return _conditional.make_conditional(name)
     if name.startswith("tuning-"):
         return _tuning.make_tuning(name)
     known = ", ".join(problem_names())
