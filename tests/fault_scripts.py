@@ -78,7 +78,7 @@ def events(pool):
 
 def until_ready(pool):
     """Wait until the slots of a pool and its spare are ready."""
-    while pool._spare.worker is None or not pool._spare.worker.is_ready:
+    while not pool._spare.is_ready:
         limit = pool._start_seconds or None  # none can be started in that time
         pool.submit("nap", time.sleep, 0.05, timeout=limit)
         events(pool)
@@ -181,7 +181,7 @@ def killed_workers():
         first = events(pool)["next"]
         for name in ("idle", "spare"):
             until_ready(pool)
-            idle, spare = pool._slots[0].worker, pool._spare.worker
+            idle, spare = pool._slots[0].worker, pool._spare.workers[0]
             worker = idle if name == "idle" else spare
             os.kill(worker._process.pid, signal.SIGKILL)
             while worker.is_alive:

@@ -84,7 +84,7 @@ class HostReply:
         What became of the task, what it returned or raised as an `Answer`. None if it
         was not run.
     elapsed : float
-        Seconds in the child.
+        Seconds in the child. Of a task that was given up: until it was killed.
     problem : str
         Why no task can be run here; empty if they can.
     """
@@ -195,7 +195,8 @@ class FitHost:
             pool.submit(_TASK_ID, run_encoded, task, None, None, timeout=timeout)
             event = self._wait(pool, liveness)
         if event is None:
-            return HostReply(place)
+            ran = sum(run.finished - run.started for run in pool.abandoned)
+            return HostReply(place, elapsed=ran)
         outcome = event.outcome
         if isinstance(outcome, Raised):
             outcome = replace(outcome, exception=None)

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn_mvrsm._cluster.backends import Cluster, Lost
 from sklearn_mvrsm._cluster.host import HostConfig, HostReply, run_on_host
 from sklearn_mvrsm._execution import (
+    Abandoned,
     Answer,
     Died,
     Event,
@@ -202,6 +203,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
                 f"{result.problem}"
             )
         if not self._is_open(task):
+            self._abandon(task, result, note.when)
             return None
         if isinstance(result, Raised | OutOfMemory):  # it could not be pickled
             return self._event(task, result, None, note.when, note.when)
@@ -217,10 +219,21 @@ class RemotePool(ReportingPool[_Task, _Note]):
             return None
         return self._reported(task, result, note.when) if result.outcome else None
 
+    def _abandon(self, task: _Task, result: Any, when: float) -> None:
+        """Note a task that ran, and whose outcome nobody wants."""
+        if isinstance(result, HostReply) and result.elapsed > 0.0:
+            slot = self._slot_of(result)
+            started = max(when - result.elapsed, task.sent)
+            killed = result.outcome is None
+            self.abandoned.append(Abandoned(task.task_id, killed, slot, started, when))
+
+    def _slot_of(self, reply: HostReply) -> int:
+        return self._places.setdefault(reply.place, len(self._places))
+
     def _reported(self, task: _Task, report: HostReply, when: float) -> Event:
         """Make an event of a report that has an outcome."""
         assert report.outcome is not None
-        slot = self._places.setdefault(report.place, len(self._places))
+        slot = self._slot_of(report)
         started = max(when - report.elapsed, task.sent)
         if self.first_start is None or started < self.first_start:
             self.first_start = started

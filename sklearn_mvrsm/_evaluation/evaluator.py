@@ -12,6 +12,7 @@ Under a joblib backend that reaches other machines (dask's, ray's), fits run the
 
 import contextlib
 import functools
+import itertools
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from sklearn_mvrsm._evaluation.fold_fit import FitJob, FitReport, MisuseError, r
 from sklearn_mvrsm._evaluation.mapped_arrays import reduce_array
 from sklearn_mvrsm._evaluation.scores import ENDING_STATUSES, FoldScore, fold_score
 from sklearn_mvrsm._execution import (
+    Abandoned,
     Event,
     InlinePool,
     PayloadFile,
@@ -105,7 +107,7 @@ class Evaluator:
         self._records: dict[int, _Record] = {}
         self._decided: deque[FoldScore] = deque()
         self._resources = contextlib.ExitStack()
-        self._pool: Pool
+        self._pool: Pool = InlinePool()  # until this is opened
         self._run: Callable[..., FitReport]
 
     def __enter__(self) -> Self:
@@ -249,9 +251,21 @@ class Evaluator:
         """Kill what runs, and remove the file of the job; keep what has finished."""
         with self._resources, contextlib.suppress(Exception):
             # what ends the search comes first: an error here is none of its own
-            if self._memory is not None:
-                for event in self._pool.finished():
-                    self._take(event)
+            for event in self._pool.finished():
+                self._take(event)
+
+    @property
+    def in_vain(self) -> list[FoldScore]:
+        """Fits that ran and are in no record that was returned, once it is closed.
+
+        Their status is "killed" where they were ended; else it is what became of them,
+        or "skipped" where nobody wanted to know. On a cluster, fits that run at the
+        end are not known.
+        """
+        arrived = (r.arrived.values() for r in self._records.values())
+        known = [*self._decided, *itertools.chain.from_iterable(arrived)]
+        ran = [score for score in known if score.slot is not None]
+        return ran + [_abandoned(run) for run in self._pool.abandoned]
 
     def _take(self, event: Event) -> None:
         score = fold_score(event, keep_exception=self._job.raise_errors)
@@ -348,6 +362,21 @@ def _new_estimator(path: str) -> Any:
         return clone(_open_job(path)[0].estimator)
     except Exception:
         return read_payload(path)[0].estimator
+
+
+def _abandoned(run: Abandoned) -> FoldScore:
+    """Make the record of a fit whose outcome nobody wanted."""
+    assert isinstance(run.task_id, tuple)
+    candidate, fold = run.task_id
+    return FoldScore(
+        candidate,
+        fold,
+        "killed" if run.killed else "skipped",
+        slot=run.slot,
+        started=run.started,
+        finished=run.finished,
+        killed=run.killed,
+    )
 
 
 def _told_here(score: FoldScore, task: Any) -> FoldScore:

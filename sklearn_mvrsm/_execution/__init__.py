@@ -9,6 +9,7 @@ from sklearn_mvrsm._execution.child import (
 )
 from sklearn_mvrsm._execution.interrupts import Interrupts, heeded_interrupts
 from sklearn_mvrsm._execution.outcomes import (
+    Abandoned,
     Died,
     Event,
     Outcome,
@@ -37,6 +38,7 @@ from sklearn_mvrsm._execution.worker_pool import WorkerPool
 
 __all__ = [
     "MIN_MAPPED",
+    "Abandoned",
     "Answer",
     "Blocks",
     "Died",

@@ -94,6 +94,17 @@ class Event:
     finished: float
 
 
+@dataclass(frozen=True)
+class Abandoned:
+    """A task that had begun when it was dropped; it was ``killed``, or ended."""
+
+    task_id: Hashable
+    killed: bool
+    slot: int
+    started: float
+    finished: float
+
+
 def attempt(
     fn: Callable[..., Any], args: tuple[Any, ...] = (), memory_limit: int | None = None
 ) -> Returned | Raised | OutOfMemory:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from sklearn_mvrsm._execution.outcomes import Event, attempt
+from sklearn_mvrsm._execution.outcomes import Abandoned, Event, attempt
 
 __all__ = ["InlinePool", "Pool", "ReportingPool"]
 
@@ -32,10 +32,14 @@ class Pool(ABC):
         Tasks at a time.
     first_start : float or None
         When the first task started, as far as that is known.
+    abandoned : list of Abandoned
+        Tasks that had begun when they were dropped, once they have ended; those that
+        ran at the end of the pool too.
     """
 
     n_workers: int
     first_start: float | None = None
+    abandoned: list[Abandoned]
 
     def __enter__(self) -> Self:
         return self
@@ -96,7 +100,7 @@ class Pool(ABC):
 
     @abstractmethod
     def cancel(self, task_id: Hashable) -> bool:
-        """Drop a task; no event follows. One that runs is killed after a short while.
+        """Drop a task; no event follows. One that runs is killed, or soon ends.
 
         Parameters
         ----------
@@ -142,6 +146,7 @@ class ReportingPool(Pool, Generic[_Task, _Note]):
         self._lock = threading.RLock()
         self._notes: queue.SimpleQueue[_Note] = queue.SimpleQueue()
         self._closed = False
+        self.abandoned = []
 
     @property
     def n_open(self) -> int:
@@ -216,6 +221,7 @@ class InlinePool(Pool):
     def __init__(self) -> None:
         self._queue: deque[tuple[Hashable, Callable[..., Any], tuple[Any, ...]]]
         self._queue = deque()
+        self.abandoned = []
 
     @property
     def free(self) -> int:

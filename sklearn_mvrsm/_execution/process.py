@@ -1,9 +1,10 @@
 """The caller's side of a process: started, given tasks, killed with all it has started.
 
-A spare process stands by for the slot that next loses its own. A process costs seconds
-of CPU time to start and holds as much memory as a worker, so there is none in reserve
-while nothing suggests that it will be needed: until a worker was lost, it is started
-shortly before a running task comes to its deadline. Where tasks are killed without
+Spare processes stand by for the slots that lose their own. A process costs seconds of
+CPU time to start and holds as much memory as a worker, so there is none in reserve
+while nothing suggests that it will be needed: until a worker was lost, one is started
+shortly before a running task comes to its deadline. From then on there always is one,
+and as many as tasks come to their deadlines together. Where tasks are killed without
 notice, by a limit of their memory, there always is one.
 
 All times are those of ``time.monotonic``.
@@ -46,7 +47,7 @@ from sklearn_mvrsm._joblib_compat import (
     take_over_semaphores,
 )
 
-__all__ = ["Spare", "WorkerProcess", "kill_all"]
+__all__ = ["LEAD", "Spare", "WorkerProcess", "kill_all"]
 
 
 _REAP_SECONDS, _REAP_TRIES = 5.0, 100
@@ -248,7 +249,7 @@ LEAD = 3.0  # how long before a deadline, in units of what a worker took to star
 
 
 class Spare:
-    """At most one worker, and whether there should be one.
+    """Workers in reserve, and whether there should be more.
 
     Parameters
     ----------
@@ -259,39 +260,48 @@ class Spare:
 
     Attributes
     ----------
-    worker : WorkerProcess or None
-        It may have died since it was put here.
+    workers : list of WorkerProcess
+        They may have died since they were put here.
     """
 
     def __init__(self, *, allowed: bool, always: bool) -> None:
-        self.worker: WorkerProcess | None = None
+        self.workers: list[WorkerProcess] = []
         self._allowed = allowed
         self._always = always
+        self._has_lost = False
         self._failed = False
 
-    def due(self, deadlines: Iterable[float | None], start_seconds: float) -> float:
-        """Return when to start one; infinity if there is one, or is to be none.
+    @property
+    def is_ready(self) -> bool:
+        """Whether one could take over at once."""
+        return any(worker.is_ready for worker in self.workers)
+
+    def due(self, deadlines: Iterable[float], start_seconds: float) -> float:
+        """Return when to start one more; infinity if there are enough.
 
         Parameters
         ----------
-        deadlines : iterable of float or None
-            Of the tasks that run.
+        deadlines : iterable of float
+            Of the tasks that run; infinity for one without.
         start_seconds : float
             What a worker took to start.
         """
-        if self.worker is not None or not self._allowed or self._failed:
+        n = len(self.workers)
+        if not self._allowed or self._failed or (n > 0 and not self._has_lost):
             return math.inf
-        if self._always:
+        if n == 0 and (self._always or self._has_lost):
             return -math.inf
-        ends = (end for end in deadlines if end is not None)
-        return min(ends, default=math.inf) - LEAD * start_seconds
+        ends = sorted(deadlines)
+        return ends[n] - LEAD * start_seconds if n < len(ends) else math.inf
 
     def take(self) -> WorkerProcess | None:
-        """Give it away, as a worker was lost: from now on there is always to be one."""
-        self._always, self._failed = True, False
-        worker, self.worker = self.worker, None
-        return worker
+        """Return one that is ready, if any, as a worker was lost."""
+        self._has_lost, self._failed = True, False
+        self.workers.sort(key=lambda worker: worker.is_ready)
+        return self.workers.pop() if self.workers else None
 
-    def give_up(self) -> None:
-        """Do without it until the next worker is lost, as it could not be started."""
-        self.worker, self._failed = None, True
+    def give_up(self, worker: WorkerProcess | None = None) -> None:
+        """Do without one that could not be started, until the next worker is lost."""
+        if worker is not None:
+            self.workers.remove(worker)
+        self._failed = True

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from sklearn_mvrsm._execution.child import Answer, decode
 from sklearn_mvrsm._execution.outcomes import (
+    Abandoned,
     Died,
     Outcome,
     OutOfMemory,
@@ -49,6 +50,9 @@ class Run:
         When to kill the worker, had the caller never been stopped.
     was_late : bool
         Whether the worker has been given the last moment for its answer to arrive.
+    patience_ends : tuple of float
+        The same for a task that is not wanted any more: if another worker is ready, and
+        in any case.
     lost_touch : bool
         Whether the worker could not answer any more, and lived.
     """
@@ -61,6 +65,7 @@ class Run:
     future: "Future[Answer]"
     finished: float = 0.0
     was_late: bool = False
+    patience_ends: tuple[float, float] = (math.inf, math.inf)
     lost_touch: bool = False
     _stood_still: float = field(default_factory=stood_still)
 
@@ -77,10 +82,10 @@ class Run:
         """For how many seconds the caller was stopped since the start."""
         return stood_still() - self._stood_still
 
-    @property
-    def due(self) -> float:
-        """When to kill the worker; infinity if never."""
-        return math.inf if self.deadline is None else self.deadline + self.standstill
+    def kill_time(self, spare_is_ready: bool) -> float:
+        """When to kill the worker, by what is known now; infinity if never."""
+        end = math.inf if self.deadline is None else self.deadline
+        return min(end, self.patience_ends[not spare_is_ready]) + self.standstill
 
     def worker_died(self) -> bool:
         """Whether it ended with its worker."""
@@ -126,6 +131,11 @@ class Run:
         if limit is not None and self._is_late(answer.elapsed):
             return TimedOut(limit, answer.elapsed)
         return decode(answer)
+
+    def abandoned(self, *, killed: bool) -> Abandoned:
+        """Return what there is to know of a run whose outcome nobody wants."""
+        end = time.monotonic() if killed else self.finished
+        return Abandoned(self.task.task_id, killed, self.slot, self.started, end)
 
     def _is_late(self, elapsed: float) -> bool:
         limit = self.task.timeout

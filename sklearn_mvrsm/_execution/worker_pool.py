@@ -1,9 +1,8 @@
 """Slots that run one task at a time in a process that can be killed.
 
 Each slot owns a worker: one process behind a loky executor of its own, so that a kill
-or a crash costs exactly one task. A warm spare takes the place of a lost worker; it is
-started once one was lost, or shortly before a running task comes to its deadline; with
-a memory limit, which kills without notice, as soon as all slots have their worker.
+or a crash costs exactly one task. A warm spare takes the place of a lost worker, see
+`Spare`. A task that is not wanted any more is killed once that frees its slot at once.
 
 Two kinds of thread meet here. The caller's thread owns the slots: it starts, kills and
 replaces workers. The thread of an executor reports a finished task, and hands a worker
@@ -33,7 +32,7 @@ from sklearn_mvrsm._execution.outcomes import (
     memory_limit_problem,
 )
 from sklearn_mvrsm._execution.pool import ReportingPool
-from sklearn_mvrsm._execution.process import Spare, WorkerProcess, kill_all
+from sklearn_mvrsm._execution.process import LEAD, Spare, WorkerProcess, kill_all
 from sklearn_mvrsm._execution.tasks import Run, Task, setup_problem
 from sklearn_mvrsm._execution.watchdog import stood_still, watchdog
 
@@ -170,11 +169,11 @@ class WorkerPool(ReportingPool[Task, _Note]):
     def cancel(self, task_id: Hashable) -> bool:
         """Drop a task. See `Pool.cancel`.
 
-        A running task may go on for as long as a new worker would take to start: so a
-        short one does not cost a process.
+        A running task may go on until it has taken as long as a new worker takes to
+        start, so that a short one does not cost a process; and then until a spare is
+        ready, as its slot would be idle without one.
         """
         task = self._open.pop(task_id, None)
-        latest = time.monotonic() + self._start_seconds
         with self._lock:
             if task is not None and task in self._queue:
                 self._queue.remove(task)
@@ -182,8 +181,10 @@ class WorkerPool(ReportingPool[Task, _Note]):
             for slot in self._slots:
                 run = slot.run
                 if run is not None and run.task is task:
-                    ends = latest if run.deadline is None else run.deadline
-                    run.deadline = min(latest, ends)
+                    start = self._start_seconds
+                    now = time.monotonic() - run.standstill
+                    end = max(now, run.started + start)
+                    run.patience_ends = end, end + LEAD * start
         return False
 
     def close(self) -> None:
@@ -194,6 +195,9 @@ class WorkerPool(ReportingPool[Task, _Note]):
         with self._lock:
             self._queue.clear()
         self._notice_deaths()
+        for run in self._runs():
+            if not run.future.done():
+                self.abandoned.append(run.abandoned(killed=True))
         workers = list(self._workers())
         kill_all(workers)
         self._writer.close()  # workers that we lost track of end themselves
@@ -202,7 +206,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
             worker.discard()
         for worker in [*workers, *self._discarded]:
             worker.join()
-        self._spare.worker = None
+        self._spare.workers = []
         self._slots, self._discarded = [], []
         self._open.clear()
         self._watchdog.release()
@@ -219,9 +223,11 @@ class WorkerPool(ReportingPool[Task, _Note]):
                 self._count_idle_death(slot)
                 self._replace(slot)
         if time.monotonic() >= self._spare_due():
-            self._spare.worker, _ = self._new_worker()
-            if self._spare.worker is None:
+            worker, _ = self._new_worker()
+            if worker is None:
                 self._spare.give_up()
+            else:
+                self._spare.workers.append(worker)
 
     def _launch(self, slot: _Slot) -> bool:
         """Start the next task, if any, on a ready worker; False if it died idle."""
@@ -265,10 +271,12 @@ class WorkerPool(ReportingPool[Task, _Note]):
         for slot in self._slots:
             with self._lock:
                 run = slot.run
-                late = -math.inf if run is None else time.monotonic() - run.due
-                if run is None or late < 0.0 or run.future.done():
+                if run is None:
                     continue
-                if not run.was_late:
+                late = time.monotonic() - run.kill_time(self._spare.is_ready)
+                if late < 0.0 or run.future.done():
+                    continue
+                if self._is_open(run.task) and not run.was_late:
                     run.was_late = True
                     moment = min(max(late, _LAST_MOMENT), _LONGEST_MOMENT)
                     run.deadline = time.monotonic() - run.standstill + moment
@@ -280,6 +288,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
             limit = run.task.timeout
             if self._is_open(run.task) and limit is not None:
                 return self._event(run, TimedOut(limit, killed - run.started), killed)
+            self.abandoned.append(run.abandoned(killed=True))
         return None
 
     def _notice_deaths(self) -> None:
@@ -287,8 +296,8 @@ class WorkerPool(ReportingPool[Task, _Note]):
         for slot in self._slots:
             if slot.worker is not None:
                 slot.worker.notice_death(just_died=slot.run is not None)
-        if self._spare.worker is not None:
-            self._spare.worker.notice_death(just_died=False)
+        for worker in self._spare.workers:
+            worker.notice_death(just_died=False)
 
     def _read(self, note: _Note) -> Event | None:
         """Act on what a thread of an executor reported."""
@@ -309,6 +318,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
             if note.worker_died():
                 self._replace(slot, just_died=True)
         if not self._is_open(note.task):
+            self.abandoned.append(note.abandoned(killed=False))
             return None
         if note.was_cut_short():
             with self._lock:
@@ -322,6 +332,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
             return None
         if self._is_open(note.task):
             return self._event(note, note.outcome(), note.finished)
+        self.abandoned.append(note.abandoned(killed=False))
         return None
 
     def _event(self, run: Run, outcome: Outcome, finished: float) -> Event:
@@ -335,7 +346,9 @@ class WorkerPool(ReportingPool[Task, _Note]):
 
     def _next_look(self) -> float:
         """When the next run is late, or a spare due."""
-        return min([self._spare_due(), *(run.due for run in self._runs())])
+        is_ready = self._spare.is_ready
+        ends = [run.kill_time(is_ready) for run in self._runs()]
+        return min([self._spare_due(), *ends])
 
     def _runs(self) -> list[Run]:
         runs = [slot.run for slot in self._slots]
@@ -347,14 +360,12 @@ class WorkerPool(ReportingPool[Task, _Note]):
         """When to start a spare, once all slots have their worker."""
         if not all(slot.is_ready for slot in self._slots):
             return math.inf
-        # one that was cancelled may end by itself, and is no reason to start a process
-        owed = [run.due for run in self._runs() if self._is_open(run.task)]
-        return self._spare.due(owed, self._start_seconds)
+        ends = [run.kill_time(False) for run in self._runs()]
+        return self._spare.due(ends, self._start_seconds)
 
     def _workers(self) -> Iterator[WorkerProcess]:
-        for worker in (*(slot.worker for slot in self._slots), self._spare.worker):
-            if worker is not None:
-                yield worker
+        yield from (slot.worker for slot in self._slots if slot.worker is not None)
+        yield from self._spare.workers
 
     def _start_missing(self) -> None:
         """Start workers for slots without one; wait a little if the system refuses."""
@@ -391,8 +402,8 @@ class WorkerPool(ReportingPool[Task, _Note]):
             self._fresh_deaths, self._was_ready = 0, True
             self._start_seconds = time.monotonic() - stood_still() - worker.started
             return
-        if worker is self._spare.worker and self._was_ready:
-            self._spare.give_up()
+        if worker in self._spare.workers and self._was_ready:
+            self._spare.give_up(worker)
             self._discard(worker)
             return
         slots = [slot for slot in self._slots if slot.worker is worker]

@@ -3,7 +3,7 @@
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
 import numpy as np
@@ -34,42 +34,49 @@ NOWHERE = -1  # slot of a fit that never ran; row of a candidate that is not a r
 
 
 def fit_log(
-    folds: Iterable[FoldScore], n_splits: int, begin: float
+    folds: Sequence[FoldScore],
+    n_splits: int,
+    begin: float,
+    in_vain: Sequence[FoldScore] = (),
 ) -> dict[str, np.ndarray]:
     """Return the table of all fits of a search.
 
     Parameters
     ----------
-    folds : iterable of FoldScore
+    folds : sequence of FoldScore
         Those that are decided, in any order.
     n_splits : int
         Number of folds of a candidate.
     begin : float
         When the search began, by ``time.monotonic``.
+    in_vain : sequence of FoldScore
+        Fits that ran, and were skipped meanwhile, or not decided at all.
 
     Returns
     -------
     dict of str to ndarray
         Columns of one length, a row a fit: ``candidate`` (row of
         ``cv_results_``, -1 if the search ended before its last fold), ``fold``,
-        ``status``, ``slot`` (from 0 on, -1 for a fit that did not run, or not in
-        this session), ``start`` and ``finish`` (seconds since the search began,
-        nan where ``slot`` is -1).
+        ``status`` (as in ``cv_results_``; "killed" if it was ended since nobody
+        wanted its result any more), ``slot`` (from 0 on, -1 for a fit that did not
+        run, or not in this session), ``start`` and ``finish`` (seconds since the
+        search began, nan where ``slot`` is -1).
     """
-    folds = sorted(folds, key=lambda fold: (fold.candidate, fold.fold))
     counts = Counter(fold.candidate for fold in folds)
-    complete = [k for k in counts if counts[k] == n_splits]
+    known = {(fold.candidate, fold.fold): fold for fold in [*folds, *in_vain]}
+    ordered = [known[key] for key in sorted(known)]
+    complete = [k for k in sorted(counts) if counts[k] == n_splits]
     rows = {candidate: row for row, candidate in enumerate(complete)}
-    status = np.empty(len(folds), dtype=object)
-    status[:] = [fold.status for fold in folds]
-    slots = [NOWHERE if fold.slot is None else fold.slot for fold in folds]
+    status = np.empty(len(ordered), dtype=object)
+    status[:] = [fold.status for fold in ordered]
+    slots = [NOWHERE if fold.slot is None else fold.slot for fold in ordered]
     return {
-        "candidate": _whole([rows.get(fold.candidate, NOWHERE) for fold in folds]),
-        "fold": _whole([fold.fold for fold in folds]),
+        "candidate": _whole([rows.get(fold.candidate, NOWHERE) for fold in ordered]),
+        "fold": _whole([fold.fold for fold in ordered]),
         "status": status,
         "slot": _whole(slots),
-        "start": _seconds([fold.started for fold in folds]) - begin,
-        "finish": _seconds([fold.finished for fold in folds]) - begin,
+        "start": _seconds([fold.started for fold in ordered]) - begin,
+        "finish": _seconds([fold.finished for fold in ordered]) - begin,
     }
 
 

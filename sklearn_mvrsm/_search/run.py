@@ -203,7 +203,7 @@ def _run_loop(
         tree.begin_search(n_candidates, n_splits)
 
         def outcome() -> SearchOutcome:
-            log = fit_log(loop.folds, n_splits, begin)
+            log = fit_log([*loop.folds], n_splits, begin, evaluator.in_vain)
             return SearchOutcome(loop.finished, optimizer.current, log)
 
         _run(loop, evaluator, lambda: keep(outcome()))

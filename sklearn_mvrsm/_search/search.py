@@ -174,8 +174,10 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
     cv_ : splitter
         Gives the folds that were used, again and again.
     fit_log_ : dict of str to array
-        A row a fit: ``candidate``, ``fold``, ``status``, ``slot`` (-1 where it did not
-        run here), ``start`` and ``finish`` (seconds since the search began).
+        A row a fit: ``candidate`` (-1 where the search ended before it did), ``fold``,
+        ``status``, ``slot`` (-1 where it did not run here), ``start`` and ``finish``
+        (seconds since the search began). A fit that was ended since nobody wanted its
+        result any more has the status "killed".
 
     Notes
     -----

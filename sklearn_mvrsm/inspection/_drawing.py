@@ -68,6 +68,7 @@ STATUS_STYLES = {
     "timeout": StatusStyle("timeout", ORANGE, "///"),
     "out_of_memory": StatusStyle("out of memory", YELLOW, "..."),
     "crashed": StatusStyle("crashed", PURPLE, "xxx"),
+    "killed": StatusStyle("killed", GREY, "|||"),
     "skipped": StatusStyle("skipped", GREY, ""),
 }
 

@@ -1,6 +1,6 @@
 """Which slot ran which fit when."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -23,8 +23,9 @@ _THIN = 0.004  # bars of a smaller share of the width get no outline
 class TimelineDisplay:
     """Every fit as a bar in the slot where it ran, coloured by what became of it.
 
-    A fit that was skipped has no bar: a mark above the slots shows when it was given
-    up, which is when the fit that ended its candidate did.
+    A fit that was skipped before it began has no bar: a mark above the slots shows when
+    it was given up, which is when the fit that ended its candidate did. One that had
+    begun has a bar: it was killed, or ran in vain.
 
     Make it with :meth:`from_estimator`.
 
@@ -33,11 +34,11 @@ class TimelineDisplay:
     slot : ndarray of int of shape (n_fits,)
         Where each fit ran; -1 where it did not.
     start, finish : ndarray of shape (n_fits,)
-        When, in seconds since the search began. Of a skipped fit, both are the time at
-        which it was given up; nan if that is unknown, and for fits that an earlier
-        session made.
+        When, in seconds since the search began. Of a skipped fit that did not begin,
+        both are the time at which it was given up; nan if that is unknown, and for fits
+        that an earlier session made.
     status : ndarray of str of shape (n_fits,)
-        "ok", "error", "timeout", "out_of_memory", "crashed" or "skipped".
+        "ok", "error", "timeout", "out_of_memory", "crashed", "killed" or "skipped".
     candidate, fold : ndarray of int of shape (n_fits,)
         Which fit it is.
 
@@ -111,11 +112,11 @@ class TimelineDisplay:
         require_fitted(search, "fit_log_")
         log = search.fit_log_
         given_up = _ends_of_candidates(log)
-        skipped = log["status"] == "skipped"
+        never = (log["status"] == "skipped") & (log["slot"] < 0)
         return cls(
             slot=log["slot"],
-            start=np.where(skipped, given_up, log["start"]),
-            finish=np.where(skipped, given_up, log["finish"]),
+            start=np.where(never, given_up, log["start"]),
+            finish=np.where(never, given_up, log["finish"]),
             status=log["status"],
             candidate=log["candidate"],
             fold=log["fold"],
@@ -141,6 +142,8 @@ class TimelineDisplay:
         self.bars_ = {}
         for status, style in STATUS_STYLES.items():
             rows = np.flatnonzero((self.status == status) & (self.slot >= 0))
+            if status == "skipped":
+                style = replace(style, label="in vain")
             if len(rows):
                 self.bars_[status] = self._plot_bars(rows, style, seconds)
         self._plot_skips(n_slots, seconds)
@@ -182,7 +185,7 @@ class TimelineDisplay:
 
     def _plot_skips(self, n_slots: int, seconds: float) -> None:
         """Mark skipped fits in a row of their own, and name the rows."""
-        skipped = self.status == "skipped"
+        skipped = (self.status == "skipped") & (self.slot < 0)
         style = STATUS_STYLES["skipped"]
         count = int(skipped.sum())
         (self.skips_,) = self.ax_.plot(
@@ -211,11 +214,12 @@ def _unit(latest: float) -> tuple[str, float]:
 
 
 def _ends_of_candidates(log: dict[str, Any]) -> FloatArray:
-    """For each fit, when the fits of its candidate that ran were over."""
+    """For each fit, when the fits of its candidate that count were over."""
     ends = np.full(len(log["slot"]), np.nan)
     for candidate in np.unique(log["candidate"][log["candidate"] >= 0]):
         own = log["candidate"] == candidate
-        ran = own & (log["slot"] >= 0)
+        counts = (log["status"] != "killed") & (log["status"] != "skipped")
+        ran = own & counts & (log["slot"] >= 0)
         if ran.any():
             ends[own] = log["finish"][ran].max()
     return ends

@@ -13,7 +13,7 @@ import pytest
 from estimators import failing_setup, segfault
 
 from sklearn_mvrsm._cluster import host as host_module
-from sklearn_mvrsm._cluster.host import HostConfig, run_on_host
+from sklearn_mvrsm._cluster.host import HostConfig, HostReply, run_on_host
 from sklearn_mvrsm._execution.child import decode, encode_task
 from sklearn_mvrsm._execution.outcomes import Died, Raised, Returned, TimedOut
 from sklearn_mvrsm._execution.payload import read_payload, write_payload
@@ -132,7 +132,9 @@ def test_a_cancelled_task_is_killed(config, data, tmp_path):
         future = executor.submit(*call, liveness=liveness)
         until(lambda: os.listdir(tmp_path))
         liveness.cancelled = True
-        assert future.result(PATIENCE).outcome is None
+        report = future.result(PATIENCE)
+    assert report.outcome is None
+    assert report.elapsed > 0.0
     (child,) = os.listdir(tmp_path)
     with pytest.raises(ProcessLookupError):  # it does not wait for a next task
         os.kill(int(child), 0)
@@ -163,7 +165,7 @@ def test_a_task_that_is_cancelled_while_its_child_starts_leaves_the_child(
         future = executor.submit(*call, liveness=liveness, data=data)
         until(lambda: "starting" in host_module._hosts)
         liveness.cancelled = True
-        assert future.result(PATIENCE).outcome is None
+        assert future.result(PATIENCE) == HostReply(f"{host_module._here()}:0")
     host = host_module._hosts["starting"]
     ((slot, pool),) = host._idle
     assert isinstance(run(config, pid).outcome, Returned)

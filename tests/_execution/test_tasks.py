@@ -110,7 +110,9 @@ def test_time_for_which_the_caller_was_stopped_is_not_charged(stop):
     ended = run(result=replace(late, elapsed=5.0), limit=2.0)
     ended.deadline = 12.0
     stop(4.0)
-    assert ended.due == 16.0
+    assert [ended.kill_time(ready) for ready in (True, False)] == [16.0, 16.0]
+    ended.patience_ends = 11.0, 20.0
+    assert [ended.kill_time(ready) for ready in (True, False)] == [15.0, 16.0]
     assert ended.outcome() == Returned((2, 1))
     assert ended.is_healthy()
 

@@ -105,7 +105,7 @@ def ran_before(pool, ready=2):
 def until_spare_is_ready(pool):
     ran_before(pool)
     spare = pool._spare
-    while spare.worker is None or not spare.worker.is_ready:
+    while not spare.is_ready:
         # so short a limit that a worker cannot be started in that time
         pool.submit("nap", time.sleep, 0.05, timeout=pool._start_seconds)
         collect(pool)
@@ -248,7 +248,7 @@ def test_a_late_task_is_stopped_and_its_neighbour_is_not(pool):
     ran_before(pool)
     pool.submit("late", sleep_forever, timeout=0.5)
     (run,) = pool._runs()
-    assert run.due - run.started == pytest.approx(0.5)
+    assert run.kill_time(True) - run.started == pytest.approx(0.5)
     pool.submit("neighbour", time.sleep, 1.0)
     events = collect(pool)
     assert events["neighbour"].outcome == Returned(None)
@@ -482,7 +482,7 @@ def test_a_spare_that_cannot_be_started_is_done_without(monkeypatch):
         pool.submit("near its limit", time.sleep, 0.1, timeout=pool._start_seconds)
         pool.submit("next", os.getpid)
         assert {type(outcome) for outcome in outcomes(pool).values()} == {Returned}
-        assert pool._spare.worker is None
+        assert pool._spare.workers == []
     assert len(asked) == 1
 
 
@@ -520,13 +520,13 @@ def test_a_spare_that_dies_at_its_start_is_done_without(capfd):
         pool._setup = encode_task(fresh_death, ())
         pool.submit("near its limit", time.sleep, 0.1, timeout=pool._start_seconds)
         collect(pool)
-        assert pool._spare.worker is not None
-        while pool._spare.worker is not None:
+        assert pool._spare.workers != []
+        while pool._spare.workers:
             pool.submit("nap", time.sleep, 0.05)
             collect(pool)
         pool.submit("next", time.sleep, 0.1, timeout=pool._start_seconds)
         assert isinstance(outcomes(pool)["next"], Returned)
-        assert pool._spare.worker is None
+        assert pool._spare.workers == []
 
 
 @posix_only
@@ -579,14 +579,14 @@ def test_a_spare_is_started_when_a_task_comes_near_its_limit_and_takes_over():
     with WorkerPool(1) as pool:
         pool.submit("far from its limit", time.sleep, 0.1, timeout=1000.0)
         collect(pool)
-        assert pool._spare.worker is None
+        assert pool._spare.workers == []
         limit = LEAD * pool._start_seconds + 0.5
         pool.submit("late", sleep_forever, timeout=limit)
         pool.submit("next", os.getpid)
-        assert pool._spare.worker is None
-        while pool._spare.worker is None:
+        assert pool._spare.workers == []
+        while not pool._spare.workers:
             assert pool.next_event(0.1) is None
-        spare = pool._spare.worker._process.pid
+        spare = pool._spare.workers[0]._process.pid
         found = outcomes(pool)
     assert isinstance(found["late"], TimedOut)
     assert found["next"] == Returned(spare)
@@ -600,14 +600,54 @@ def test_a_cancelled_task_that_ends_by_itself_costs_no_process():
         pool.cancel("dropped")
         pool.submit("next", os.getpid)
         assert isinstance(outcomes(pool)["next"], Returned)
-        assert pool._spare.worker is None
+        assert pool._spare.workers == []
+
+
+def test_a_cancelled_task_is_killed_once_a_spare_is_ready(pool):
+    until_spare_is_ready(pool)
+    n_before = len(pool.abandoned)
+    spares = [worker._process.pid for worker in pool._spare.workers]
+    pool.submit("dropped", sleep_forever)
+    while not pool.n_running:
+        pool.next_event(0.02)
+    time.sleep(pool._start_seconds)  # it has run for longer than a start takes
+    pool.cancel("dropped")
+    for name in ("next", "more"):  # one of them must take the slot that is freed
+        pool.submit(name, lambda: (time.sleep(2.0), os.getpid())[1])
+    assert {outcome.value for outcome in outcomes(pool).values()} & set(spares)
+    (run,) = pool.abandoned[n_before:]
+    assert (run.task_id, run.killed) == ("dropped", True)
+    assert run.finished - run.started >= pool._start_seconds
+
+
+def test_a_cancelled_task_that_ended_by_itself_is_told_too(pool):
+    ran_before(pool)
+    n_before = len(pool.abandoned)
+    for name in ("dropped", "other"):
+        pool.submit(name, time.sleep, 0.2)
+    pool.cancel("dropped")
+    collect(pool)
+    pool.submit("later", time.sleep, 0.2)
+    collect(pool)
+    (run,) = pool.abandoned[n_before:]
+    assert (run.task_id, run.killed) == ("dropped", False)
+    assert run.finished - run.started >= 0.2
+
+
+def test_what_runs_at_the_end_of_a_pool_is_told():
+    with WorkerPool(1) as pool:
+        pool.submit("warm", os.getpid)
+        collect(pool)
+        pool.submit("stuck", sleep_forever)
+    (run,) = pool.abandoned
+    assert (run.task_id, run.killed, run.slot) == ("stuck", True, 0)
 
 
 @posix_only
 def test_a_spare_that_died_costs_no_task(pool):
     until_spare_is_ready(pool)
-    pool._spare.worker.kill()
-    pool._spare.worker._process.join()
+    pool._spare.workers[0].kill()
+    pool._spare.workers[0]._process.join()
     pool.submit("late", sleep_forever, timeout=0.1)
     pool.submit("next", os.getpid)
     pool.submit("more", os.getpid)
@@ -619,7 +659,7 @@ def test_a_spare_that_died_costs_no_task(pool):
 @posix_only
 def test_a_warm_spare_takes_over_at_once(pool):
     until_spare_is_ready(pool)
-    spare = pool._spare.worker._process.pid
+    spare = pool._spare.workers[0]._process.pid
     pool.submit("fault", exit_code)
     death = collect(pool)["fault"]
     assert pool._slots[death.slot].worker._process.pid == spare

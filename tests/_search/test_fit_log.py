@@ -1,5 +1,8 @@
 """The record of which fit ran where and when."""
 
+import time
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -13,8 +16,8 @@ X, y = load_iris(return_X_y=True)
 COLUMNS = ["candidate", "fold", "status", "slot", "start", "finish"]
 
 
-def logged(*folds, n_splits=2):
-    return fit_log(folds, n_splits, begin=1.0)
+def logged(*folds, n_splits=2, in_vain=()):
+    return fit_log(folds, n_splits, 1.0, in_vain)
 
 
 def fold(candidate, number, status="ok"):
@@ -41,6 +44,21 @@ def test_a_fit_that_never_ran_has_neither_place_nor_time():
     assert (table["start"][0], table["finish"][0]) == (4.0, 6.0)
 
 
+def test_a_skipped_fit_that_ran_in_vain_has_its_place_and_time():
+    skipped = FoldScore(0, 1, "skipped")
+    table = logged(fold(0, 0, "timeout"), skipped, in_vain=[fold(0, 1, "killed")])
+    assert table["status"].tolist() == ["timeout", "killed"]
+    assert table["slot"].tolist() == [1, 1]
+    assert table["candidate"].tolist() == [0, 0]
+
+
+def test_fits_of_a_candidate_that_was_not_decided_are_logged_without_a_row():
+    in_vain = [fold(1, 1), fold(1, 0, "killed")]
+    table = logged(fold(0, 0), fold(0, 1), in_vain=in_vain)
+    assert table["candidate"].tolist() == [0, 0, -1, -1]
+    assert table["status"].tolist() == ["ok", "ok", "killed", "ok"]
+
+
 def test_a_log_without_fits_is_an_empty_table():
     table = logged()
     assert [len(table[name]) for name in COLUMNS] == [0] * 6
@@ -63,6 +81,44 @@ def test_a_search_logs_each_fit_once_one_after_the_other_in_one_slot():
     assert (table["finish"] > table["start"]).all()
     order = np.argsort(table["start"])
     assert (table["start"][order][1:] >= table["finish"][order][:-1]).all()
+
+
+class Hangs(DecisionTreeClassifier):
+    """Does not come to an end if it has a certain depth."""
+
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        if self.max_depth == 2:
+            time.sleep(120)
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("limit", [{"fit_timeout": 2.0}, {"timeout": 4.0}], ids=str)
+def test_slots_that_run_what_nobody_wants_are_not_shown_as_idle(limit):
+    search = MVRSMSearchCV(
+        Hangs(),
+        {"max_depth": [1, 2]},
+        initial_points=[{"max_depth": 1}, {"max_depth": 2}],
+        include_default=False,
+        n_iter=2,
+        cv=2,
+        n_jobs=2,
+        n_pending=1,
+        **limit,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search.fit(X, y)
+    log = search.fit_log_
+    hung = log["candidate"] != 0
+    assert (log["slot"] >= 0).all()
+    assert set(log["slot"][hung]) == {0, 1}
+    assert (log["finish"] - log["start"])[hung].min() > 1.0
+    if "timeout" in limit:
+        assert log["status"][hung].tolist() == ["killed"] * 2
+        assert log["candidate"][hung].tolist() == [-1, -1]
+    else:
+        assert set(search.cv_results_["status"]) == {"ok", "timeout"}
+        assert set(log["status"][hung]) <= {"timeout", "killed", "skipped"}
 
 
 class Interrupted(DecisionTreeClassifier):

@@ -456,6 +456,26 @@ def test_a_skipped_fit_is_given_up_when_its_candidate_ends(mixed):
     assert display.finish[2] == display.start[2] == 400.0
 
 
+def test_fits_that_ran_in_vain_have_bars(mixed, plt):
+    stopped = {name: list(column) for name, column in STOPPED.items()}
+    for name, values in {
+        "candidate": [0, 0],
+        "fold": [3, 4],
+        "status": ["killed", "skipped"],
+        "slot": [2, 2],
+        "start": [0.0, 300.0],
+        "finish": [200.0, 500.0],
+    }.items():
+        stopped[name] += values
+    display = TimelineDisplay.from_estimator(with_log(mixed, **stopped)).plot()
+    assert display.start[-2:].tolist() == [0.0, 300.0]
+    assert display.finish[-2:].tolist() == [200.0, 500.0]
+    assert display.finish[2] == 400.0  # given up when the fit that ended it did
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert texts[-3:] == ["1 killed", "1 in vain", "1 skipped"]
+    assert display.busy == pytest.approx((300 + 500 + 590 + 400) / (3 * 700))
+
+
 def test_fits_of_an_earlier_session_are_counted_but_have_no_place(mixed, plt):
     resumed = {name: list(column) for name, column in STOPPED.items()}
     for name, value in {"slot": -1, "start": np.nan, "finish": np.nan}.items():
