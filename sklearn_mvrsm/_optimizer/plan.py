@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sklearn_mvrsm._optimizer.optimizer import MVRSMOptimizer
 from sklearn_mvrsm._space import SearchSpace
 from sklearn_mvrsm._warnings import warn
@@ -63,8 +65,9 @@ def make_optimizer(
     n_iter: int | None,
     points: Sequence[Mapping[str, Any]] = (),
     default: Mapping[str, Any] | None = None,
+    portfolio: Sequence[Mapping[str, Any]] = (),
 ) -> MVRSMOptimizer:
-    """Make the optimiser of a search, with the initial points and the default queued.
+    """Make the optimiser of a search, with its first candidates queued.
 
     Parameters
     ----------
@@ -80,6 +83,8 @@ def make_optimizer(
         The initial points.
     default : mapping, optional
         It follows them, unless it is one of them.
+    portfolio : sequence of mapping
+        They follow, as far as half of the planned candidates have been queued.
 
     Returns
     -------
@@ -100,8 +105,13 @@ def make_optimizer(
         include_default=False,
     )
     enqueue_first(optimizer, points, n_iter)
+    queued = {space.encode(each).tobytes() for each in points}
     if default is not None:
-        queued = {space.encode(each).tobytes() for each in points}
-        if space.encode(default).tobytes() not in queued:
-            optimizer.enqueue(default)
+        portfolio = [default, *portfolio]
+    room = np.inf if plan.n_iter is None else max(plan.n_iter // 2, len(points) + 1)
+    for params in portfolio:
+        code = space.encode(params).tobytes()
+        if code not in queued and len(queued) < room:
+            optimizer.enqueue(params)
+            queued.add(code)
     return optimizer

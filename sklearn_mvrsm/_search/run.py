@@ -3,8 +3,8 @@
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from sklearn_mvrsm._search.own_values import data_sizes, own_values
 from sklearn_mvrsm._search.settings import Settings
 from sklearn_mvrsm._space import SearchSpace, default_params
 
-__all__ = ["SearchOutcome", "first_point", "make_space", "run_search"]
+__all__ = ["SearchOutcome", "first_point", "make_portfolio", "make_space", "run_search"]
 
 
 def make_space(param_space: object, estimator: BaseEstimator, X: object) -> SearchSpace:
@@ -48,18 +48,38 @@ def make_space(param_space: object, estimator: BaseEstimator, X: object) -> Sear
         return SearchSpace.from_any(param_space)
     from sklearn_mvrsm import spaces  # built on the search, which it is an option of
 
-    sizes = data_sizes(estimator, X)
     try:
-        found = spaces.from_estimator(
-            estimator,
-            n_samples=sizes.get("n_samples"),
-            n_features=sizes.get("n_features"),
-        )
+        found = spaces.from_estimator(estimator, **_sizes(estimator, X))
     except ValueError as error:
         raise ValueError(
             f"'param_space' must not be {param_space!r}: {error}"
         ) from None
     return SearchSpace(found)
+
+
+def make_portfolio(
+    param_space: object, estimator: BaseEstimator, X: object
+) -> list[dict[str, Any]]:
+    """Return what a search of a ready-made space tries first; nothing of another.
+
+    Parameters
+    ----------
+    param_space, estimator, X
+        As for `make_space`, which found nothing wrong with them.
+    """
+    if not isinstance(param_space, str):
+        return []
+    from sklearn_mvrsm import spaces
+
+    try:
+        return spaces.portfolio(estimator, **_sizes(estimator, X))
+    except ValueError:  # nothing was learned
+        return []
+
+
+def _sizes(estimator: BaseEstimator, X: object) -> dict[str, Any]:
+    sizes = data_sizes(estimator, X)
+    return {name: sizes.get(name) for name in ("n_samples", "n_features")}
 
 
 def first_point(
@@ -108,6 +128,7 @@ def run_search(
     job: FitJob,
     space: SearchSpace,
     default: Mapping[str, Any] | None,
+    portfolio: Sequence[Mapping[str, Any]],
     objective: Objective,
     tree: TaskTree,
     keep: Callable[[SearchOutcome], None],
@@ -124,6 +145,8 @@ def run_search(
         What is searched.
     default : mapping or None
         The configuration to evaluate after the initial points.
+    portfolio : sequence of mapping
+        Those to evaluate after it, in half of the budget at most.
     objective : Objective
         Values candidates.
     tree : TaskTree
@@ -143,6 +166,7 @@ def run_search(
     """
     plan, decisive, path = settings.plan(), settings.decisive, settings.checkpoint
     points, n_iter = settings.initial_points or (), settings.n_iter
+    decisive = replace(decisive, initial_points=[*points, *portfolio])
     with open_checkpoint(
         path,
         decisive,
@@ -154,7 +178,7 @@ def run_search(
     ) as checkpoint:
         plan = plan if checkpoint is None else checkpoint.plan
         new = functools.partial(make_optimizer, space, plan, settings.method, n_iter)
-        optimizer = ReplayedOptimizer(new(points, default), checkpoint, new)
+        optimizer = ReplayedOptimizer(new(points, default, portfolio), checkpoint, new)
         return _run_loop(settings, job, optimizer, objective, tree, keep)
 
 

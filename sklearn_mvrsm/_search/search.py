@@ -29,6 +29,7 @@ from sklearn_mvrsm._search.results import any_score, best_candidate, format_resu
 from sklearn_mvrsm._search.run import (
     SearchOutcome,
     first_point,
+    make_portfolio,
     make_space,
     run_search,
 )
@@ -78,7 +79,9 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
     param_space : dict, list of dict, SearchSpace or "auto"
         Names of parameters with what they may be: `Real`, `Integer`, `Ordinal`,
         `Categorical`, a list of categories, a frozen distribution of ``scipy.stats``.
-        "auto": what `spaces.from_estimator` has for the estimator and the data.
+        "auto": what `spaces.from_estimator` has for the estimator and the data; the
+        search then begins with the default and `spaces.portfolio`, as far as these
+        are half of ``n_iter`` at most.
     n_iter : int or None, default=50
         Number of candidates in all. None: as many as ``timeout`` holds.
     n_initial_points : int, default=None
@@ -385,8 +388,11 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         default = None
         if settings.include_default:
             default = first_point(self.space_, self.estimator, X)
+        learned = make_portfolio(self.param_space, self.estimator, X)
         keep = functools.partial(self._keep, settings, objective)
-        outcome = run_search(settings, job, self.space_, default, objective, tree, keep)
+        outcome = run_search(
+            settings, job, self.space_, default, learned, objective, tree, keep
+        )
         if not outcome.candidates:
             raise no_candidate_in_time(
                 settings.timeout, self.n_splits_, outcome.fit_log

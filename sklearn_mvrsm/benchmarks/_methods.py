@@ -11,13 +11,14 @@ from importlib import import_module
 from pathlib import Path
 
 from sklearn_mvrsm import MVRSMOptimizer, SpaceExhaustedError
-from sklearn_mvrsm.benchmarks._problem import Meter
+from sklearn_mvrsm.benchmarks._problem import Meter, Params
 
 Method = Callable[[Meter, int, int], Sequence[float]]
 
 # Name -> module and function, imported when asked for.
 _METHODS = {
     "mvrsm": ("_methods", "mvrsm"),
+    "mvrsm-portfolio": ("_methods", "mvrsm_portfolio"),
     "paper": ("_methods", "paper"),
     "random": ("_methods", "random"),
     "optuna-tpe": ("_peer_optuna", "tpe"),
@@ -68,12 +69,24 @@ def mvrsm(problem: Meter, budget: int, seed: int) -> Sequence[float]:
     return _ours(problem, budget, seed, "mvrsm")
 
 
+def mvrsm_portfolio(problem: Meter, budget: int, seed: int) -> Sequence[float]:
+    """Search by the default method, from what is worth to be tried first."""
+    first = problem.problem.first()[: budget // 2]
+    return _ours(problem, budget, seed, "mvrsm", first)
+
+
 def paper(problem: Meter, budget: int, seed: int) -> Sequence[float]:
     """Search by the published algorithm."""
     return _ours(problem, budget, seed, "paper")
 
 
-def _ours(problem: Meter, budget: int, seed: int, method: str) -> Sequence[float]:
+def _ours(
+    problem: Meter,
+    budget: int,
+    seed: int,
+    method: str,
+    first: Sequence[Params] = (),
+) -> Sequence[float]:
     initial = problem.initial_points(seed)
     optimizer = MVRSMOptimizer(
         problem.space,
@@ -84,6 +97,8 @@ def _ours(problem: Meter, budget: int, seed: int, method: str) -> Sequence[float
     )
     for params in initial:
         optimizer.tell(params, problem.evaluate(params))
+    for params in first:
+        optimizer.enqueue(params)
     for _ in range(budget):
         try:
             params = optimizer.ask()

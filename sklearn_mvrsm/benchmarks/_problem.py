@@ -6,7 +6,7 @@ noise and tells the method's own time from the time of the objective.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isclose
@@ -122,6 +122,11 @@ class Problem:
         Params at which the optimum is attained, where they are known.
     box : Box or None, default=None
         The space as a box, for problems that also work on plain arrays.
+    first : callable, default=list
+        Returns params that are worth to be tried first: the model as it comes, and
+        what was learned elsewhere; none if nothing is known.
+    outer : callable or None, default=None
+        ``outer(params) -> float``, the value on data that are not searched on.
     """
 
     name: str
@@ -135,6 +140,8 @@ class Problem:
     typical: float | None = None
     minimiser: Params | None = None
     box: Box | None = None
+    first: Callable[[], Sequence[Params]] = list
+    outer: Callable[[Params], float] | None = None
 
     def evaluate(self, params: Mapping[str, object]) -> float:
         """Return the value at ``params``, without noise."""
@@ -202,6 +209,8 @@ class Meter:
         evaluation and the start of this one: the method's own time.
     objective_seconds : float
         Wall seconds spent in the objective so far.
+    winner : dict
+        The params of the least value so far.
     """
 
     problem: Problem
@@ -210,6 +219,7 @@ class Meter:
     values: list[float] = field(default_factory=list)
     own_seconds: list[float] = field(default_factory=list)
     objective_seconds: float = 0.0
+    winner: Params = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Draw the noise and start the clock."""
@@ -257,6 +267,8 @@ class Meter:
         noise: float = self._noise[index]
         value = self.problem.evaluate(params) + noise
         self.objective_seconds += time.monotonic() - started
+        if not self.values or value < np.nanmin(self.values):
+            self.winner = dict(params)
         self.values.append(value)
         self.own_seconds.append(own)
         self._resumed = time.process_time()

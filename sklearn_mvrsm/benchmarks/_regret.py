@@ -17,6 +17,7 @@ from sklearn_mvrsm.benchmarks._registry import make_problem
 from sklearn_mvrsm.benchmarks._store import Run
 
 AFTER = (10, 15, 25, 50, 100)
+UNTUNED = "mvrsm-portfolio"
 
 FloatArray = NDArray[np.float64]
 
@@ -37,7 +38,12 @@ class Regret:
         Mean difference to the reference method, positive where the reference is better,
         in standard errors over the problems; nan for the reference itself.
     n_problems, n_runs : int
-        How many both methods have.
+        How many the method has.
+    below : float
+        Share of its runs that are behind the model as it comes, which is the first
+        evaluation of `UNTUNED`; nan if that has no runs.
+    outer : float
+        Mean loss of the winners on data that were not searched on; of whole runs only.
     """
 
     method: str
@@ -47,6 +53,8 @@ class Regret:
     ahead: float
     n_problems: int
     n_runs: int
+    below: float
+    outer: float
 
 
 def regrets(
@@ -64,6 +72,7 @@ def regrets(
         Numbers of evaluations; those that no run has are left out.
     """
     ends = _ends(runs)
+    untuned = {r.task.problem: r.values[0] for r in runs if r.task.method == UNTUNED}
     found: list[Regret] = []
     for k in after:
         means = _means(runs, ends, k)
@@ -74,6 +83,13 @@ def regrets(
             shared = by_problem.keys() & base.keys()
             gap = np.array([by_problem[name] - base[name] for name in sorted(shared)])
             error = _error(gap)
+            own = [r for r in runs if r.task.method == method and len(r.values) >= k]
+            below = [
+                bool(r.best[k - 1] > untuned[r.task.problem] + 1e-12)
+                for r in own
+                if r.task.problem in untuned
+            ]
+            outer = [r.outer for r in own if len(r.values) == k]
             rows.append(
                 Regret(
                     method,
@@ -82,7 +98,9 @@ def regrets(
                     _error(values),
                     float(gap.mean() / error) if error > 0.0 else np.nan,
                     len(values),
-                    sum(r.task.method == method and len(r.values) >= k for r in runs),
+                    len(own),
+                    float(np.mean(below)) if below else np.nan,
+                    float(np.mean(outer)) if outer else np.nan,
                 )
             )
         found += sorted(rows, key=lambda row: row.mean)
@@ -139,13 +157,20 @@ def as_text(rows: Iterable[Regret], *, reference: str) -> str:
     """Return the regrets as a table of reStructuredText and of plain text alike."""
     lines = [
         f"| after | method | regret | s.e. | behind {reference}, in s.e. "
-        "| problems | runs |",
-        "| ---: | --- | ---: | ---: | ---: | ---: | ---: |",
+        "| problems | runs | below untuned | outer loss |",
+        "|" + " ---: | --- |" + " ---: |" * 7,
     ]
     for row in rows:
-        ahead = "" if np.isnan(row.ahead) else f"{row.ahead:+.1f}"
+        cells = (
+            f"{row.ahead:+.1f}",
+            str(row.n_problems),
+            str(row.n_runs),
+            f"{row.below:.0%}",
+            f"{row.outer:.3f}",
+        )
+        shown = " | ".join("" if "nan" in cell else cell for cell in cells)
         lines.append(
             f"| {row.after} | {row.method} | {row.mean:.3f} | {row.error:.3f} "
-            f"| {ahead} | {row.n_problems} | {row.n_runs} |"
+            f"| {shown} |"
         )
     return "\n".join(lines)

@@ -114,7 +114,9 @@ def run_task(task: Task, budget: int | None, data: Path | None) -> Run | Failure
         return Failure(task, str(error), is_missing=True)
     except Exception:
         return Failure(task, traceback.format_exc(), is_missing=False)
-    return Run(task, np.array(meter.values), np.array(meter.own_seconds), budget)
+    outer = np.nan if problem.outer is None else problem.outer(meter.winner)
+    own_seconds = np.array(meter.own_seconds)
+    return Run(task, np.array(meter.values), own_seconds, budget, outer)
 
 
 def run(

@@ -26,6 +26,7 @@ COLUMNS = (
     "best",
     "own_seconds",
 )
+OUTER = "outer"
 
 
 class Task(NamedTuple):
@@ -51,12 +52,16 @@ class Run:
     budget : int
         Evaluations after the initial points that the method was granted; it may have
         ended before.
+    outer : float, default=nan
+        The winner's value on data that were not searched on. In a file it is a run of
+        its own, of the variant `OUTER`.
     """
 
     task: Task
     values: NDArray[np.float64]
     own_seconds: NDArray[np.float64]
     budget: int
+    outer: float = np.nan
 
     @property
     def best(self) -> NDArray[np.float64]:
@@ -82,8 +87,11 @@ def read_runs(path: Path) -> list[Run]:
                 raise ValueError(f"{path}, line {line}: {error}") from error
     runs = []
     for task, block in rows.items():
+        if task.variant == OUTER:
+            continue
         values, _, own_seconds = np.array(block).T
-        runs.append(Run(task, values, own_seconds, budgets[task]))
+        ((outer, *_),) = rows.get(task._replace(variant=OUTER), [(np.nan,)])
+        runs.append(Run(task, values, own_seconds, budgets[task], outer))
     return runs
 
 
@@ -136,6 +144,10 @@ def append_run(path: Path, run: Run) -> None:
         for index, (value, best, own) in enumerate(zip(*columns, strict=True)):
             numbers = (repr(float(value)), repr(float(best)), f"{own:.6g}")
             writer.writerow((*run.task, run.budget, index, *numbers))
+        if not np.isnan(run.outer):
+            outer = repr(float(run.outer))
+            task = run.task._replace(variant=OUTER)
+            writer.writerow((*task, run.budget, 0, outer, outer, 0))
         file.flush()
         os.fsync(file.fileno())
     copy.replace(path)

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from sklearn_mvrsm import Categorical, Integer, Real, SearchSpace, spaces
 from sklearn_mvrsm.benchmarks._optional import require
-from sklearn_mvrsm.benchmarks._problem import Problem
+from sklearn_mvrsm.benchmarks._problem import Params, Problem
+from sklearn_mvrsm.spaces import settle
 
 DATA_SETS = (
     "australian",
@@ -110,11 +111,17 @@ class Data:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of model: its space, how params make one, and the loss that judges it."""
+    """A kind of model: its space, how params make one, and the loss that judges it.
 
-    space: Callable[[int, int], Mapping[str, Any]]
+    ``usual`` has the params of the model as it comes, for some number of columns, and
+    ``path`` leads to the class whose portfolio serves it.
+    """
+
+    space: Callable[[int, int], dict[str, Any]]
     build: Callable[[Mapping[str, Any]], Any]
     scoring: str
+    path: str = ""
+    usual: Callable[[int], Params] = lambda _: {}
 
 
 def make_tuning(name: str, budget: int = 50) -> Problem:
@@ -152,15 +159,50 @@ def make_tuning(name: str, budget: int = 50) -> Problem:
     def function(params: Mapping[str, object]) -> float:
         return cross_validated(kind, params, load(data_set))
 
-    space = SearchSpace(kind.space(len(X), X.shape[1]))
-    return Problem(name, space, function, budget, n_initial=0)
+    return Problem(
+        name,
+        SearchSpace(kind.space(*X.shape)),
+        function,
+        budget,
+        n_initial=0,
+        first=lambda: _first(kind, *X.shape),
+        outer=lambda params: outer_value(name, params),
+    )
+
+
+def _first(kind: Kind, n: int, p: int) -> list[Params]:
+    """Return what ``param_space="auto"`` would begin with, in a kind's space.
+
+    Of several models each as it comes, and each one's best of what was learned.
+    """
+    if kind.path:
+        asked = [kind.usual(p), *_portfolio(kind, n, p)]
+    else:
+        usual = {name: KINDS[other].usual(p) for name, other in _FAMILIES.items()}
+        best = {name: _portfolio(KINDS[k], n, p)[:1] for name, k in _FAMILIES.items()}
+        several = [*usual.items(), *((k, each) for k in best for each in best[k])]
+        asked = [
+            {"model": name, **{f"{name}__{k}": v for k, v in params.items()}}
+            for name, params in several
+        ]
+    return [settle(kind.space(n, p), {}, params) or {} for params in asked]
+
+
+def _portfolio(kind: Kind, n: int, p: int) -> list[Params]:
+    module, _, name = kind.path.rpartition(".")
+    model = getattr(require(module, module.partition(".")[0]), name)()
+    try:
+        return spaces.portfolio(model, n_samples=n, n_features=p)
+    except ValueError:  # nothing was learned
+        return []
 
 
 def cross_validated(kind: Kind, params: Mapping[str, object], data: Data) -> float:
     """Return the mean loss of a configuration over the folds; nan if a fit fails."""
-    from sklearn.model_selection import StratifiedKFold, cross_val_score
+    from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    splitter = KFold if kind.scoring == "r2" else StratifiedKFold
+    folds = splitter(FOLDS, shuffle=True, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scores = cross_val_score(
@@ -189,14 +231,16 @@ def outer_value(name: str, params: Mapping[str, object]) -> float:
 
 def _loss(scoring: str) -> Callable[[Any, FloatArray, NDArray[np.intp]], float]:
     """Return a loss as a function of a fitted model, rows and their classes."""
-    from sklearn.metrics import accuracy_score, balanced_accuracy_score
+    from sklearn.metrics import accuracy_score, balanced_accuracy_score, r2_score
 
     def loss(model: Any, X: FloatArray, y: NDArray[np.intp]) -> float:
         if scoring == "log_loss":
             shares = np.asarray(model.predict_proba(X), dtype=float)
             own = shares[np.arange(len(y)), np.searchsorted(model.classes_, y)]
             return float(-np.log(np.maximum(own, np.exp(-WORST_LOSS))).mean())
-        score = accuracy_score if scoring == "accuracy" else balanced_accuracy_score
+        score = {"accuracy": accuracy_score, "r2": r2_score}.get(
+            scoring, balanced_accuracy_score
+        )
         return 1.0 - float(score(y, model.predict(X)))
 
     return loss
@@ -369,11 +413,66 @@ def _mlp(params: Mapping[str, object]) -> object:
     return make_pipeline(StandardScaler(), model)
 
 
+_BOOSTING = {"n_estimators": 100, "subsample": 1.0}
+_FAMILIES = {"forest": "forest", "lightgbm": "lightgbm", "svm": "svm"}
 KINDS: dict[str, Kind] = {
-    "svm": Kind(_svm_space, _svm, "accuracy"),
-    "lightgbm": Kind(_lightgbm_space, _lightgbm, "log_loss"),
-    "xgboost": Kind(_xgboost_space, _xgboost, "log_loss"),
-    "forest": Kind(_forest_space, _forest, "log_loss"),
+    "svm": Kind(
+        _svm_space,
+        _svm,
+        "accuracy",
+        "sklearn.svm.SVC",
+        lambda p: {"C": 1.0, "kernel": "rbf", "gamma": 1.0 / p},
+    ),
+    "lightgbm": Kind(
+        _lightgbm_space,
+        _lightgbm,
+        "log_loss",
+        "lightgbm.LGBMClassifier",
+        lambda _: {
+            **_BOOSTING,
+            "learning_rate": 0.1,
+            "num_leaves": 31,
+            "min_child_samples": 20,
+            "colsample_bytree": 1.0,
+            "reg_alpha": 0.0,
+            "reg_lambda": 0.0,
+        },
+    ),
+    "xgboost": Kind(
+        _xgboost_space,
+        _xgboost,
+        "log_loss",
+        "xgboost.XGBClassifier",
+        lambda _: {
+            **_BOOSTING,
+            "learning_rate": 0.3,
+            "reg_lambda": 1.0,
+            "max_depth": 6,
+        },
+    ),
+    "forest": Kind(
+        _forest_space,
+        _forest,
+        "log_loss",
+        "sklearn.ensemble.RandomForestClassifier",
+        lambda p: {
+            "max_features": p**-0.5,
+            "min_samples_leaf": 1,
+            "max_samples": 1.0,
+            "max_depth": 30,
+        },
+    ),
     "models": Kind(_models_space, _models, "balanced_accuracy"),
-    "mlp": Kind(_mlp_space, _mlp, "accuracy"),
+    "mlp": Kind(
+        _mlp_space,
+        _mlp,
+        "accuracy",
+        "sklearn.neural_network.MLPClassifier",
+        lambda _: {
+            "hidden_layer_sizes": (64,),
+            "alpha": 1e-4,
+            "learning_rate_init": 1e-3,
+            "batch_size": 256,
+        },
+    ),
 }

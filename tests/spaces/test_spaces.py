@@ -14,6 +14,7 @@ from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     BaggingClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
@@ -28,8 +29,9 @@ from sklearn.linear_model import (
     Lasso,
     LogisticRegression,
     LogisticRegressionCV,
+    Perceptron,
     Ridge,
-    SGDClassifier,
+    RidgeClassifier,
 )
 from sklearn.model_selection import (
     FixedThresholdClassifier,
@@ -53,8 +55,9 @@ from sklearn_mvrsm import (
     spaces,
 )
 from sklearn_mvrsm.boosting import EarlyStopping
+from sklearn_mvrsm.spaces._learned import LEARNED
 
-READY_MADE = sorted(set(spaces.__all__) - {"any_of", "from_estimator"})
+READY_MADE = sorted(set(spaces.__all__) - {"any_of", "from_estimator", "portfolio"})
 N_SAMPLES, N_FEATURES = 40, 3
 
 # Space -> the estimators it is for, and what makes them quick and quiet.
@@ -90,6 +93,24 @@ ESTIMATORS = {
     "logistic_regression": ("sklearn.linear_model", ["LogisticRegression"], {}),
     "ridge": ("sklearn.linear_model", ["Ridge", "RidgeClassifier"], {}),
     "elastic_net": ("sklearn.linear_model", ["ElasticNet"], {}),
+    "gradient_boosting": (
+        "sklearn.ensemble",
+        ["GradientBoostingClassifier", "GradientBoostingRegressor"],
+        {},
+    ),
+    "ada_boost": (
+        "sklearn.ensemble",
+        ["AdaBoostClassifier", "AdaBoostRegressor"],
+        {},
+    ),
+    "decision_tree": (
+        "sklearn.tree",
+        ["DecisionTreeClassifier", "DecisionTreeRegressor"],
+        {},
+    ),
+    "linear_svc": ("sklearn.svm", ["LinearSVC"], {}),
+    "linear_svr": ("sklearn.svm", ["LinearSVR"], {}),
+    "sgd": ("sklearn.linear_model", ["SGDClassifier", "SGDRegressor"], {}),
     "k_neighbors": (
         "sklearn.neighbors",
         ["KNeighborsClassifier", "KNeighborsRegressor"],
@@ -124,7 +145,8 @@ def data_for(name, n_samples=N_SAMPLES):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_samples, N_FEATURES))
     y = X @ [1.0, -1.0, 0.5] + 0.3 * rng.normal(size=n_samples)
-    is_classifier = name in ("SVC", "LogisticRegression") or "Classifier" in name
+    named = ("SVC", "LinearSVC", "LogisticRegression")
+    is_classifier = name in named or "Classifier" in name
     return X, (y > np.median(y)).astype(int) if is_classifier else y / y.std()
 
 
@@ -339,6 +361,13 @@ def test_wrappers_and_subclasses_get_the_space_of_what_they_fit(estimator, prefi
     estimator.set_params(**{name.removeprefix("whole__"): None for name in found})
 
 
+def test_a_model_that_is_boosted_is_searched_and_where_boosting_begins_is_not():
+    boosted = spaces.from_estimator(AdaBoostClassifier(SVC()))
+    assert boosted == spaces.ada_boost() | spaces.svc(prefix="estimator__")
+    begun = spaces.from_estimator(GradientBoostingClassifier(init=SVC()))
+    assert begun == spaces.gradient_boosting()
+
+
 def test_a_transformed_target_and_forests_in_a_vote_are_found():
     regressor = make_pipeline(StandardScaler(), Ridge())
     target = TransformedTargetRegressor(regressor, transformer=StandardScaler())
@@ -408,6 +437,8 @@ def test_a_parameter_has_the_name_by_which_the_estimator_was_given_it(
             {"bootstrap": [True]},
         ),
         ("KNeighborsClassifier", {"algorithm": "kd_tree"}, {"metric": ["minkowski"]}),
+        ("LinearSVC", {"loss": "hinge"}, {"penalty": ["l2"]}),
+        ("LinearSVC", {"dual": True}, {"penalty": ["l2"]}),
         (
             "LogisticRegression",
             {"dual": True, "solver": "liblinear"},
@@ -479,12 +510,11 @@ def test_a_selector_needs_coefficients():
 @pytest.mark.parametrize(
     "estimator",
     [
-        SGDClassifier(),
+        Perceptron(),
         LogisticRegressionCV(),
         XGBRFClassifier(),
         BaggingClassifier(),
-        OneVsRestClassifier(SGDClassifier()),
-        GradientBoostingClassifier(init=SVC()),
+        OneVsRestClassifier(Perceptron()),
         CalibratedClassifierCV(FrozenEstimator(SVC())),
         make_pipeline(SVC(), PCA()),
         None,
@@ -510,6 +540,73 @@ def test_no_library_is_imported_to_find_a_space():
         "assert not {'xgboost', 'lightgbm', 'catboost'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# --- portfolio ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sizes", [{}, {"n_samples": 10, "n_features": 1}, None])
+@pytest.mark.parametrize(("space", "module", "name", "quick"), CASES)
+def test_what_was_learned_is_in_the_space(space, module, name, quick, sizes):
+    estimator = estimator_of(module, name, quick)
+    if sizes is None:
+        sizes = {"n_samples": 10**6, "n_features": 10**4}
+    ready = SearchSpace(spaces.from_estimator(estimator, prefix="m__", **sizes))
+    if space not in LEARNED:
+        with pytest.raises(ValueError, match=r"no portfolio for .*, only for "):
+            spaces.portfolio(estimator)
+        return
+    learned = spaces.portfolio(estimator, prefix="m__", **sizes)
+    codes = {ready.encode(params).tobytes() for params in learned}
+    assert len(codes) == len(learned) <= 10
+    if sizes.get("n_features") != 1:
+        assert len(learned) >= 4
+        assert len(learned) == len(LEARNED[space])
+
+
+def test_a_portfolio_keeps_its_numbers_but_for_ranges_that_move():
+    rows = {"n_samples": 500, "n_features": 40}
+    usual, wide = spaces.portfolio(SVC()), spaces.portfolio(SVC(), **rows)
+    for few, many in zip(usual, wide, strict=True):
+        assert many["C"] == few["C"]
+        if "gamma" in few:  # as wide as before, around one by the number of features
+            assert many["gamma"] == pytest.approx(few["gamma"] * 10 / 40)
+    forest, few = RandomForestClassifier(), {"n_samples": 16}
+    leaves = [params["min_samples_leaf"] for params in spaces.portfolio(forest)]
+    sized = [p["min_samples_leaf"] for p in spaces.portfolio(forest, **few)]
+    assert sized == [min(leaf, 4) for leaf in leaves]
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        make_pipeline(StandardScaler(), OwnSVC()),
+        XGBClassifier(eta=0.1),
+        EarlyStopping(LGBMClassifier(n_estimators=100)),
+        StackingClassifier(FOREST_AND_SVM, SVC()),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_portfolio_has_the_names_of_the_space(estimator):
+    ready = SearchSpace(spaces.from_estimator(estimator))
+    learned = spaces.portfolio(estimator)
+    for params in learned:
+        ready.encode(params)
+    assert {name for params in learned for name in params} <= set(ready.names)
+    if isinstance(estimator, StackingClassifier):
+        assert learned[1]["s__C"] == spaces.portfolio(SVC())[1]["C"]
+
+
+def test_of_several_models_one_without_a_portfolio_leaves_none():
+    voting = VotingClassifier([("s", SVC()), ("r", RidgeClassifier())])
+    with pytest.raises(ValueError, match=r"There is no portfolio for Voting.*, SVC"):
+        spaces.portfolio(voting)
+    with pytest.raises(ValueError, match=r"no portfolio for .*precomputed"):
+        spaces.portfolio(SVC(kernel="precomputed"))  # what was learned has kernels
+    with pytest.raises(ValueError, match="There is no ready-made space for PCA"):
+        spaces.portfolio(PCA())
+    with pytest.raises(TypeError, match="must be an instance, got the class SVC"):
+        spaces.portfolio(SVC)
 
 
 # --- any_of ------------------------------------------------------------------------
