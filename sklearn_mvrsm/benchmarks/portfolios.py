@@ -39,7 +39,7 @@ NUMBERS = ("diabetes", "friedman1", "friedman2", "friedman3")
 """Of scikit-learn, with a number to predict; the last three are made, with noise."""
 MOST_ROWS = 400
 MOST_TREES = 300
-TRIES = 8
+TRIES = 5
 COLUMNS = ("space", "data_set", "params", "loss")
 
 FloatArray = NDArray[np.float64]

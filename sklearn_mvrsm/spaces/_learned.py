@@ -8,18 +8,19 @@ __all__ = ["LEARNED"]
 # estimator as it comes.
 LEARNED: dict[str, list[dict[str, Any]]] = {
     "svc": [
+        {"C": 32768.0, "kernel": "rbf", "gamma": 0.023},
+        {"C": 22000.0, "kernel": "sigmoid", "gamma": 0.00016, "coef0": 0.85},
         {"C": 17000.0, "kernel": "rbf", "gamma": 0.032},
-        {"C": 9400.0, "kernel": "sigmoid", "gamma": 0.00016, "coef0": 0.65},
-        {"C": 690.0, "kernel": "sigmoid", "gamma": 0.042, "coef0": -0.38},
-        {"C": 55.0, "kernel": "sigmoid", "gamma": 0.016, "coef0": 0.86},
-        {"C": 57.0, "kernel": "linear"},
+        {"C": 0.1, "kernel": "sigmoid", "gamma": 0.038, "coef0": -0.97},
+        {"C": 27.0, "kernel": "sigmoid", "gamma": 0.031, "coef0": 0.93},
+        {"C": 830.0, "kernel": "linear"},
     ],
     "xgboost": [
         {
             "booster": "gblinear",
             "n_estimators": 300,
-            "learning_rate": 0.0077,
-            "reg_lambda": 0.0011,
+            "learning_rate": 0.15,
+            "reg_lambda": 0.001,
         },
         {
             "booster": "gbtree",
@@ -31,17 +32,6 @@ LEARNED: dict[str, list[dict[str, Any]]] = {
             "min_child_weight": 0.22,
             "subsample": 0.9,
             "colsample_bytree": 0.68,
-        },
-        {
-            "booster": "gbtree",
-            "n_estimators": 43,
-            "learning_rate": 0.49,
-            "reg_lambda": 8.1,
-            "reg_alpha": 0.088,
-            "max_depth": 5,
-            "min_child_weight": 0.7,
-            "subsample": 0.91,
-            "colsample_bytree": 0.36,
         },
         {
             "booster": "gbtree",
@@ -64,6 +54,28 @@ LEARNED: dict[str, list[dict[str, Any]]] = {
             "min_child_weight": 7.4,
             "subsample": 0.61,
             "colsample_bytree": 0.84,
+        },
+        {
+            "booster": "gbtree",
+            "n_estimators": 43,
+            "learning_rate": 0.49,
+            "reg_lambda": 8.1,
+            "reg_alpha": 0.088,
+            "max_depth": 5,
+            "min_child_weight": 0.7,
+            "subsample": 0.91,
+            "colsample_bytree": 0.36,
+        },
+        {
+            "booster": "gbtree",
+            "n_estimators": 260,
+            "learning_rate": 0.33,
+            "reg_lambda": 26.0,
+            "reg_alpha": 0.26,
+            "max_depth": 10,
+            "min_child_weight": 0.25,
+            "subsample": 0.36,
+            "colsample_bytree": 0.85,
         },
     ],
     "lightgbm": [
@@ -127,6 +139,18 @@ LEARNED: dict[str, list[dict[str, Any]]] = {
             "reg_alpha": 0.57,
             "reg_lambda": 0.06,
         },
+        {
+            "boosting_type": "gbdt",
+            "n_estimators": 300,
+            "learning_rate": 0.045,
+            "num_leaves": 6,
+            "min_child_samples": 4,
+            "subsample": 0.57,
+            "subsample_freq": 1,
+            "colsample_bytree": 0.47,
+            "reg_alpha": 0.015,
+            "reg_lambda": 0.13,
+        },
     ],
     "random_forest": [
         {"max_features": 0.34, "min_samples_leaf": 2, "max_samples": 0.31},
@@ -134,5 +158,6 @@ LEARNED: dict[str, list[dict[str, Any]]] = {
         {"max_features": 0.26, "min_samples_leaf": 2, "max_samples": 1.0},
         {"max_features": 0.84, "min_samples_leaf": 3, "max_samples": 0.81},
         {"max_features": 0.43, "min_samples_leaf": 3, "max_samples": 0.94},
+        {"max_features": 0.68, "min_samples_leaf": 1, "max_samples": 0.7},
     ],
 }
