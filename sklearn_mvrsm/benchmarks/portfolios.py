@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_mvrsm import MVRSMOptimizer, SearchSpace, spaces
+from sklearn_mvrsm.benchmarks._kinds import Kind
 from sklearn_mvrsm.benchmarks._optional import require
 from sklearn_mvrsm.benchmarks._tuning import (
     DATA_SETS,
     DEVELOP,
     REPORT,
     Data,
-    Kind,
     cross_validated,
     load,
 )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sklearn_mvrsm.benchmarks import _tables, _tuning, make_problem, portfolios
+from sklearn_mvrsm.benchmarks._kinds import KINDS
 from sklearn_mvrsm.benchmarks._regret import as_text, regrets
 from sklearn_mvrsm.benchmarks._runner import Plan, run
 from sklearn_mvrsm.benchmarks._store import Run, Task, read_runs
@@ -146,7 +147,7 @@ def test_a_pool_is_scored_once_grown_and_learned_from(
 def test_what_is_tried_first_is_in_the_space(keel):
     pytest.importorskip("xgboost", reason="the space has XGBoost in it")
     pytest.importorskip("lightgbm", reason="the space has LightGBM in it")
-    for kind in _tuning.KINDS:
+    for kind in KINDS:
         problem = make_problem(f"tuning-{kind}-wine")
         for params in problem.first():
             problem.space.encode(params)
