@@ -3,8 +3,9 @@
 What is installed is known by its name. A function of the user's own is known by its
 instructions, without the names of files and the numbers of lines, and by all that it
 reads: defaults, closure, and the globals that it names. A class is known by its bases
-and by the functions among its members, and by the other statements in its source with
-the globals that they name: values may change while a program runs.
+and by the functions among its members, by the other statements in its source with the
+globals that they name, and by attributes that these do not set. Values may change while
+a program runs.
 """
 
 import ast
@@ -137,7 +138,7 @@ def _instructions(code: CodeType) -> Iterator[dis.Instruction]:
 
 def function_parts(function: FunctionType) -> Parts:
     """Return all by which a function is known; what is empty is left out."""
-    read, stored, named, imported = _names(function.__code__)
+    read, stored, named, imported, _ = _names(function.__code__)
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     scope = function.__globals__
     parts: Parts = {
@@ -162,10 +163,13 @@ def _contents(cell: CellType) -> object:
         return None
 
 
-def _names(code: CodeType) -> tuple[set[str], set[str], set[str], set[str]]:
-    """Return the names of code: globals read, variables set, all, modules imported."""
-    names: tuple[set[str], set[str], set[str], set[str]] = set(), set(), set(), set()
-    read, stored, named, imported = names
+def _names(code: CodeType) -> tuple[set[str], ...]:
+    """Return the names of code.
+
+    They are globals read, variables set, all, modules imported, and attributes set.
+    """
+    names: tuple[set[str], ...] = set(), set(), set(), set(), set()
+    read, stored, named, imported, attributes = names
     module = ""
     for step in dis.get_instructions(code):
         if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
@@ -174,7 +178,9 @@ def _names(code: CodeType) -> tuple[set[str], set[str], set[str], set[str]]:
             stored |= {step.argval} & set(code.co_freevars)
         elif step.opcode in _NAMES:
             named.add(step.argval)
-            if step.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT")):
+            if step.opname == "STORE_ATTR":
+                attributes.add(step.argval)
+            elif step.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT")):
                 read.add(step.argval)
             elif step.opname == "IMPORT_NAME":
                 module = step.argval
@@ -275,7 +281,7 @@ def _body_parts(cls: type) -> Parts:
     values = {
         name: value
         for name, value in vars(cls).items()
-        if not (_acts(value) or name.startswith("__") or name == "_abc_impl")
+        if not (_acts(value) or name == "_abc_impl" or name[0] == name[-1] == "_")
     }
     tree: ast.stmt | None
     try:
@@ -295,7 +301,23 @@ def _body_parts(cls: type) -> Parts:
     }
     if not names <= scope.keys() | vars(builtins).keys() | values.keys():
         parts["values"] = values
+    elif elsewhere := values.keys() - names:
+        named = elsewhere - _attributes_set(cls)
+        parts["values"] = {name: values[name] for name in named}
     return {name: part for name, part in parts.items() if part or name == "assignments"}
+
+
+def _attributes_set(cls: type) -> set[str]:
+    """Return the attributes that functions of a class, or of its bases, set."""
+    return {
+        name
+        for base in cls.__mro__
+        if not is_installed(base.__module__)
+        for member in map(_unwrapped, vars(base).values())
+        for part in (member if isinstance(member, tuple) else (member,))
+        if isinstance(part, FunctionType)
+        for name in _names(part.__code__)[-1]
+    }
 
 
 def _sets(statement: ast.stmt) -> bool:

@@ -1022,12 +1022,11 @@ def put_digests(queue):
 
 
 def test_digests_are_the_same_in_another_process():
-    queue = multiprocessing.get_context("fork").Queue()
-    child = multiprocessing.get_context("fork").Process(
-        target=put_digests, args=(queue,)
-    )
+    context = multiprocessing.get_context("spawn")  # polars hangs in a forked process
+    queue = context.Queue()
+    child = context.Process(target=put_digests, args=(queue,), daemon=True)
     child.start()
-    there = queue.get(timeout=60)
+    there = queue.get(timeout=300)
     child.join()
     here = {kind: digest_content(make_data()) for kind, make_data in KINDS.items()}
     assert there == here

@@ -127,6 +127,20 @@ def counter_at(n):
     return named(f"n = {n}\ndef f():\n global n\n n += 1\n return n")
 
 
+def with_attributes(**attributes):
+    """Return a class of which some attributes are set when it is there."""
+
+    class Settings:
+        known = 0
+
+        def count(self):
+            type(self).n_calls = 1
+
+    for name, value in attributes.items():
+        setattr(Settings, name, value)
+    return Settings
+
+
 def cycle(value):
     one, other = Thing(value=value), Thing(value=0)
     one.other, other.other = other, one
@@ -422,6 +436,10 @@ OTHERS = {
         lambda: named("class f:\n a = 1"),
         lambda: named("class f:\n a = 2"),
     ),
+    "attribute of a class set from elsewhere": (
+        lambda: with_attributes(level=1),
+        lambda: with_attributes(level=2),
+    ),
     "output": (
         lambda: StandardScaler(),
         lambda: StandardScaler().set_output(transform="pandas"),
@@ -470,6 +488,10 @@ ALIKE = {
         ),
     ),
     "state of a function": (lambda: counter_at(1), lambda: counter_at(2)),
+    "state of a class": (
+        lambda: with_attributes(n_calls=1, known=1),
+        lambda: with_attributes(n_calls=2, known=2),
+    ),
 }
 PAIRS = {
     **{f"other {name}": pair for name, pair in OTHERS.items()},
