@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 from sklearn_mvrsm._description import describe_value, digest
@@ -31,6 +32,14 @@ __all__ = [
 
 Record = dict[str, Any]
 Unread = MutableMapping[str, set[str]]
+
+# What of scikit-learn's `set_config` decides what becomes of a fit.
+_SETTINGS = (
+    "array_api_dispatch",
+    "assume_finite",
+    "enable_metadata_routing",
+    "transform_output",
+)
 
 
 @dataclass(frozen=True)
@@ -99,6 +108,7 @@ def fingerprint(
             "guided by": _refit_metric(decisive.refit, job.scorer),
         },
         "estimator": describe_estimator(job.estimator, unread),
+        "settings of scikit-learn": {name: get_config()[name] for name in _SETTINGS},
         "arguments": {
             **{name: describe(value) for name, value in decisive.options.items()},
             "initial_points": _codes(space, decisive.initial_points),

@@ -24,6 +24,7 @@ import pytest
 import scipy.sparse as sp
 from estimators import Constant
 from kill_resume import kill_and_resume
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.datasets import make_classification
@@ -468,6 +469,16 @@ def test_the_journal_of_another_search_is_refused_by_what_differs(path, case):
         assert message.count("\n- ") == 1, message
     assert Bowl.fits == 0
     assert path.read_bytes() == content
+
+
+def test_other_settings_of_scikit_learn_are_refused(path):
+    make(path, n_iter=1).fit(X, y)
+    expected = 'scikit-learn, transform_output: "default" in the checkpoint'
+    with (
+        config_context(transform_output="pandas"),
+        pytest.raises(ValueError, match=expected),
+    ):
+        make(path, n_iter=1).fit(X, y)
 
 
 @quiet
