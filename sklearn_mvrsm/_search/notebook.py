@@ -60,6 +60,8 @@ class SummaryMixin:
         bundle: dict[str, Any] = behind._repr_mimebundle_(**kwargs)
         if "text/html" in bundle:
             bundle["text/html"] = summary(self) + bundle["text/html"]
+        if "text/plain" in bundle and (warning := edge_warning(self)):
+            bundle["text/plain"] += f"\n{warning}"
         return bundle
 
 
@@ -89,6 +91,8 @@ def summary(search: Any) -> str:
     if row is not None:
         metrics.sort(key=lambda metric: metric != guide)  # the guide comes first
         parts += [_headline(results, metrics, row), _table(results["params"][row])]
+        if warning := edge_warning(search):
+            parts.append(f'<div class="sk-mvrsm-small">{html.escape(warning)}</div>')
     parts += [_counts(results, search.n_splits_), "</div>"]
     parts += [_picture(scores, failed & missing, guide), "</div>"]
     return "".join(parts)
@@ -123,6 +127,27 @@ def _text(value: object) -> str:
     except Exception:  # a display must not fail because of what it shows
         text = f"<{type(value).__name__}>"
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def edge_warning(search: Any) -> str:
+    """Name the winner's parameters that are at an end of their range; may be empty."""
+    row = getattr(search, "best_index_", None)
+    if row is None:
+        return ""
+    space, params = search.space_, search.cv_results_["params"][row]
+    try:
+        exists = space.active(space.encode(params))
+    except Exception:  # what was found may be altered, and its repr may raise
+        return ""
+    ends = [
+        f"{each.name} ({end} end)"
+        for each, active in zip(space.parameters, exists, strict=True)
+        if active and each.name is not None
+        if (end := each.parameter.end(params[each.name]))
+    ]
+    if not ends:
+        return ""
+    return f"At the edge of the range: {', '.join(ends)}. A wider one may be better."
 
 
 def _counts(results: dict[str, Any], n_splits: int) -> str:

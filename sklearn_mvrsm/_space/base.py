@@ -17,6 +17,8 @@ __all__ = ["UNSET", "Countable", "Kind", "Parameter"]
 
 Kind = Literal["category", "integer", "real"]
 
+_NEAR = 0.01  # share of a range that counts as its end
+
 
 class _Unset(Enum):
     """The default of a parameter for which none is declared; None is a value."""
@@ -72,6 +74,14 @@ class Parameter(ABC):
     @abstractmethod
     def from_code(self, code: int | float) -> object:
         """Return the value that ``to_code`` turned into ``code``."""
+
+    def end(self, value: object) -> str:
+        """Return the end of the range where a value is: "low", "high" or ""."""
+        if self.kind == "category":
+            return ""
+        low, high = (self.to_number(self.to_value(bound)) for bound in self.bounds)
+        share = (self.to_number(value) - low) / (high - low)
+        return "low" if share <= _NEAR else "high" if share >= 1.0 - _NEAR else ""
 
     @abstractmethod
     def describe(self, unread: set[str] | None = None) -> dict[str, object]:

@@ -271,13 +271,22 @@ def number_texts(values: FloatArray, *, log: bool, whole: bool) -> list[str]:
     return [f"{value:.{decimals + rough}f}" for value in values]
 
 
-def slopes(axis: Axis) -> bool:
+def slopes(axis: Axis, letters: int = _LETTERS) -> bool:
     """Whether the names of categories are too long to stand side by side."""
-    return sum(map(len, axis.ticks[:_MOST_TICKS])) > _LETTERS
+    return sum(map(len, axis.ticks[:_MOST_TICKS])) > letters
 
 
-def scale_axis(ax: Any, side: str, axis: Axis) -> None:
-    """Name one side ("x" or "y") of axes, and set the scale of its parameter."""
+def scale_axis(ax: Any, side: str, axis: Axis, letters: int = _LETTERS) -> None:
+    """Name one side of axes, and set the scale of its parameter.
+
+    Parameters
+    ----------
+    ax : matplotlib axes
+    side : {"x", "y"}
+    axis : Axis
+    letters : int
+        How many letters of categories stand side by side below the axes.
+    """
     ax.set(**{f"{side}label": axis.name})
     if axis.ticks:
         step = -(-len(axis.ticks) // _MOST_TICKS)
@@ -288,9 +297,12 @@ def scale_axis(ax: Any, side: str, axis: Axis) -> None:
                 f"{side}ticklabels": axis.ticks[::step],
             }
         )
-        if side == "x" and slopes(axis):
-            for text in ax.get_xticklabels():
-                text.set(rotation=20, ha="right", rotation_mode="anchor")
+        if side == "x" and slopes(axis, letters):
+            names = [
+                name if len(name) <= letters else f"{name[: letters - 1]}…"
+                for name in axis.ticks[::step]
+            ]
+            ax.set_xticklabels(names, rotation=20, ha="right", rotation_mode="anchor")
         return
     if axis.log:
         ax.set(**{f"{side}scale": "log"})

@@ -6,7 +6,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sklearn_mvrsm.inspection._axes import Axis, parameter_axes, read_points
+from sklearn_mvrsm.inspection._axes import Axis
+from sklearn_mvrsm.inspection._candidates import AllCandidates
 from sklearn_mvrsm.inspection._drawing import (
     BEST,
     FAILED,
@@ -15,13 +16,10 @@ from sklearn_mvrsm.inspection._drawing import (
     number_texts,
     open_axes,
 )
-from sklearn_mvrsm.inspection._importance import most_important
-from sklearn_mvrsm.inspection._scores import read_tried
 
 __all__ = ["ParallelCoordinatesDisplay"]
 
 FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 _ABSENT = -0.13  # height at which lines pass an axis whose parameter does not exist
 _SPREAD = 0.05  # by which lines through one category are drawn apart
@@ -32,7 +30,7 @@ _CLOSE = 0.08  # share of an axis below which two numbers would overlap
 
 
 @dataclass(eq=False, repr=False)
-class ParallelCoordinatesDisplay:
+class ParallelCoordinatesDisplay(AllCandidates):
     """Every candidate as a line that crosses an axis for each parameter.
 
     Make it with :meth:`from_estimator`.
@@ -90,61 +88,12 @@ class ParallelCoordinatesDisplay:
     >>> display.plot()  # doctest: +SKIP
     """
 
-    axes: tuple[Axis, ...]
-    values: FloatArray
-    scores: FloatArray
-    failed: BoolArray
-    best: int | None
-    label: str
-    n_parameters: int
-    sign: int = 1
     ax_: Any = field(init=False)
     figure_: Any = field(init=False)
     lines_: Any = field(init=False)
     failures_: Any = field(init=False)
     best_line_: Any = field(init=False)
     colorbar_: Any = field(init=False)
-
-    @classmethod
-    def from_estimator(
-        cls, search: Any, *, metric: str | None = None, max_parameters: int = 12
-    ) -> Self:
-        """Compute what is to be drawn.
-
-        Parameters
-        ----------
-        search : MVRSMSearchCV, MVRSMOptimizer or OptimizeResult
-            A fitted search, an optimiser that was told values, or what
-            :func:`~sklearn_mvrsm.minimize` returned.
-        metric : str, default=None
-            Which of several metrics. None: the one that guided the search.
-        max_parameters : int, default=12
-            How many axes at most. Of more parameters, the most important ones are
-            shown, as :class:`ImportanceDisplay` ranks them.
-
-        Returns
-        -------
-        ParallelCoordinatesDisplay
-            Nothing has been drawn yet.
-        """
-        tried = read_tried(cls, search, metric)
-        scores = tried.scores
-        axes = parameter_axes(tried.space)
-        n_parameters = len(axes)
-        if n_parameters > max_parameters:
-            ranked = most_important(search, tried, axes)
-            axes = tuple(axes[k] for k in sorted(ranked[:max_parameters]))
-        _, values = read_points(tried.space, tried.configurations, axes)
-        return cls(
-            axes=axes,
-            values=values,
-            scores=scores.values,
-            failed=scores.failed,
-            best=scores.best,
-            label=scores.label,
-            n_parameters=n_parameters,
-            sign=scores.sign,
-        )
 
     def plot(
         self, ax: Any = None, *, figsize: tuple[float, float] | None = None
@@ -259,9 +208,8 @@ class ParallelCoordinatesDisplay:
         self.ax_.spines[:].set_visible(False)
 
     def _plot_legend(self) -> None:
-        if self.n_parameters > len(self.axes):
-            shown = f"{len(self.axes)} most important of {self.n_parameters} parameters"
-            self.ax_.set_title(shown, fontsize="medium")
+        if self._shown:
+            self.ax_.set_title(self._shown, fontsize="medium")
         handles, labels = [], []
         if self.best_line_ is not None:
             handles.append(self.best_line_)

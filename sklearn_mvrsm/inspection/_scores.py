@@ -22,7 +22,9 @@ __all__ = [
     "Scores",
     "Tried",
     "guiding_metric",
+    "metrics_of",
     "optimizer_of",
+    "parameters_at_edge",
     "read_scores",
     "read_tried",
     "require_fitted",
@@ -152,7 +154,7 @@ class Tried:
     n_initial: int
 
 
-def read_tried(display: type, source: Any, metric: str | None) -> Tried:
+def read_tried(display: Any, source: Any, metric: str | None) -> Tried:
     """Read what a search, an optimiser or a result of ``minimize`` has tried.
 
     Raises
@@ -174,6 +176,46 @@ def read_tried(display: type, source: Any, metric: str | None) -> Tried:
     configurations = source.cv_results_["params"]
     n_initial = source.optimizer_.n_initial_points
     return Tried(source.space_, configurations, scores, n_initial)
+
+
+def parameters_at_edge(search: Any) -> dict[str, str]:
+    """Name the parameters of the best candidate that are at an end of their range.
+
+    A wider range may hold a better candidate, unless the end is that of what the
+    parameter can be, such as 1 for a share.
+
+    Parameters
+    ----------
+    search : MVRSMSearchCV, MVRSMOptimizer or OptimizeResult
+        A fitted search, an optimiser that was told values, or what
+        :func:`~sklearn_mvrsm.minimize` returned.
+
+    Returns
+    -------
+    dict of str to str
+        "low" or "high" for each parameter within a hundredth of its range from there,
+        on its scale. Categories have no ends.
+
+    Examples
+    --------
+    >>> from sklearn_mvrsm import Real, minimize
+    >>> from sklearn_mvrsm.inspection import parameters_at_edge
+    >>> space = {"x": Real(0.0, 1.0), "y": Real(-1.0, 1.0)}
+    >>> result = minimize(lambda p: p["x"] + p["y"] ** 2, space, 30, random_state=0)
+    >>> parameters_at_edge(result)
+    {'x': 'low'}
+    """
+    tried = read_tried(parameters_at_edge, search, None)
+    if tried.scores.best is None:
+        return {}
+    params = tried.configurations[tried.scores.best]
+    exists = tried.space.active(tried.space.encode(params))
+    return {
+        each.name: end
+        for each, active in zip(tried.space.parameters, exists, strict=True)
+        if active and each.name is not None
+        if (end := each.parameter.end(params[each.name]))
+    }
 
 
 def optimizer_of(source: Any) -> MVRSMOptimizer | None:
@@ -209,7 +251,9 @@ def read_scores(search: Any, metric: str | None) -> Scores:
     guide = guiding_metric(search)
     name = guide if metric is None else metric
     if f"{_PREFIX}{name}" not in results:
-        raise ValueError(f"'metric' must be one of {_metrics(results)}, got {metric!r}")
+        raise ValueError(
+            f"'metric' must be one of {metrics_of(results)}, got {metric!r}"
+        )
     values = np.array(results[f"{_PREFIX}{name}"], dtype=np.float64)
     missing = ~np.isfinite(values)
     if "status" in results and _stands_for_failures(search.error_score):
@@ -269,7 +313,7 @@ def _default_metric(estimator: Any) -> str:
 
 def guiding_metric(search: Any) -> str:
     """Name the metric that ``refit`` names, else the first."""
-    metrics = _metrics(search.cv_results_)
+    metrics = metrics_of(search.cv_results_)
     refit = search.refit
     return refit if isinstance(refit, str) and refit in metrics else metrics[0]
 
@@ -283,7 +327,7 @@ def require_fitted(search: Any, attribute: str) -> None:
         )
 
 
-def require_mvrsm(display: type, search: Any) -> None:
+def require_mvrsm(display: Any, search: Any) -> None:
     """Refuse a search that does not keep what a display needs."""
     if not isinstance(search, MVRSMSearchCV):
         raise TypeError(
@@ -291,7 +335,8 @@ def require_mvrsm(display: type, search: Any) -> None:
         )
 
 
-def _metrics(results: dict[str, Any]) -> list[str]:
+def metrics_of(results: dict[str, Any]) -> list[str]:
+    """Name the metrics in a table of results."""
     return [name[len(_PREFIX) :] for name in results if name.startswith(_PREFIX)]
 
 

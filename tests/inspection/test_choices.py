@@ -19,6 +19,7 @@ from sklearn_mvrsm import (
     spaces,
 )
 from sklearn_mvrsm.inspection import (
+    CandidatesDisplay,
     ConvergenceDisplay,
     ImportanceDisplay,
     ParallelCoordinatesDisplay,
@@ -237,6 +238,7 @@ def optimised(request):
 @pytest.mark.parametrize(
     "display",
     [
+        CandidatesDisplay,
         ConvergenceDisplay,
         ParallelCoordinatesDisplay,
         ImportanceDisplay,

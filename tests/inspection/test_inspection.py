@@ -8,13 +8,16 @@ from formulas import Formula, X, fitted, minus, plus, y
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-from sklearn_mvrsm import Integer, MVRSMSearchCV, Ordinal, Real
+from sklearn_mvrsm import Integer, MVRSMOptimizer, MVRSMSearchCV, Ordinal, Real
 from sklearn_mvrsm.inspection import (
+    CandidatesDisplay,
     ConvergenceDisplay,
     ImportanceDisplay,
     ParallelCoordinatesDisplay,
+    ParetoDisplay,
     SurrogateDisplay,
     TimelineDisplay,
+    parameters_at_edge,
 )
 
 DISPLAYS = [
@@ -22,7 +25,9 @@ DISPLAYS = [
     ParallelCoordinatesDisplay,
     ImportanceDisplay,
     SurrogateDisplay,
+    CandidatesDisplay,
     TimelineDisplay,
+    ParetoDisplay,
 ]
 
 
@@ -132,14 +137,14 @@ def test_a_search_without_results_is_refused(display):
         display.from_estimator(MVRSMSearchCV(Formula(), {"x": [1]}))
 
 
-@pytest.mark.parametrize("display", DISPLAYS[1:])
+@pytest.mark.parametrize("display", DISPLAYS[1:6])
 def test_another_search_than_ours_lacks_what_is_needed(display):
     grid = GridSearchCV(Formula(lambda params: 1.0), {"x": [1]}, cv=2).fit(X, y)
     with pytest.raises(TypeError, match="needs a fitted MVRSMSearchCV, got GridSea"):
         display.from_estimator(grid)
 
 
-@pytest.mark.parametrize("display", DISPLAYS[:4])
+@pytest.mark.parametrize("display", DISPLAYS[:5])
 def test_an_unknown_metric_is_refused(display, several):
     with pytest.raises(ValueError, match=r"'metric' must be one of .* got 'left'"):
         display.from_estimator(several, metric="left")
@@ -154,7 +159,7 @@ def test_without_matplotlib_the_arrays_are_there(display, single, monkeypatch):
         drawn.plot()
 
 
-@pytest.mark.parametrize("display", DISPLAYS[1:4])
+@pytest.mark.parametrize("display", DISPLAYS[1:5])
 def test_a_space_without_parameters_has_nothing_to_show(display):
     made = fitted(lambda params: 1.0, {}, n_iter=1)
     with pytest.raises(ValueError, match="without parameters has nothing to show"):
@@ -510,3 +515,100 @@ def test_a_search_none_of_whose_fits_ran_has_an_empty_timeline(mixed, plt):
     display = TimelineDisplay.from_estimator(with_log(mixed, **nothing)).plot()
     assert np.isnan(display.busy)
     assert display.bars_ == {}
+
+
+# --- candidates -----------------------------------------------------------------
+
+
+def test_every_candidate_is_a_point_for_each_parameter_that_it_has(mixed, plt):
+    display = CandidatesDisplay.from_estimator(mixed).plot()
+    assert [ax.get_xlabel() for ax in display.axes_] == list(MIXED)
+    params = mixed.cv_results_["params"]
+    for name, points, failures in zip(
+        MIXED, display.points_, display.failures_, strict=True
+    ):
+        drawn = [each for each in params if name in each and each["depth"] != 7]
+        failed = [each for each in params if name in each and each["depth"] == 7]
+        assert len(points.get_offsets()) == len(drawn)
+        assert len(failures.get_xdata()) == len(failed)
+    rate = display.axes_[list(MIXED).index("rate")]
+    assert rate.get_xscale() == "log"
+    kind = display.points_[0].get_offsets()[:, 0]
+    assert len(set(kind)) == len(kind)  # none hides another
+    assert {round(each) for each in kind} == {0, 1, 2}
+
+
+def test_failures_have_one_colour_and_nothing_else_has_it(mixed, plt):
+    colours = {
+        CandidatesDisplay.from_estimator(mixed).plot().failures_[0].get_color(),
+        ConvergenceDisplay.from_estimator(mixed).plot().failures_.get_color(),
+        SurrogateDisplay.from_estimator(mixed, "x").plot().failures_.get_color(),
+        SurrogateDisplay.from_estimator(mixed, ["x", "kind"])
+        .plot()
+        .failures_.get_color(),
+    }
+    parallel = ParallelCoordinatesDisplay.from_estimator(mixed).plot()
+    drawn = np.unique(parallel.failures_.get_colors()[:, :3], axis=0)
+    (failed,) = colours
+    assert [plt.matplotlib.colors.to_hex(each) for each in drawn] == [failed.lower()]
+    assert parallel.best_line_.get_color() != failed
+
+
+# --- two metrics ----------------------------------------------------------------
+
+
+def test_the_front_is_what_none_beats_in_both(several, plt):
+    display = ParetoDisplay.from_estimator(several).plot()
+    assert display.labels == ("mean up", "mean down")
+    assert len(display.front) == len(display.values)  # one metric is minus the other
+    values = np.array([[3, 1], [2, 2], [2, 1], [1, 3], [np.nan, 9], [3, 0], [2, 2]])
+    made = MVRSMSearchCV(several.estimator, several.param_space, refit=False)
+    made.cv_results_ = {
+        "params": [{}] * 7,
+        "mean_test_a": values[:, 0],
+        "mean_test_b": values[:, 1],
+        "mean_fit_time": -values[:, 1],
+    }
+    for metrics in (None, ["a", "b"], ["a", "fit_time"]):
+        display = ParetoDisplay.from_estimator(made, metrics)
+        assert display.front.tolist() == [3, 1, 0]
+
+
+@pytest.mark.parametrize("metrics", ["fit_time", ["up"], ["up", "down", "fit_time"]])
+def test_two_metrics_are_asked_for(several, metrics):
+    with pytest.raises(ValueError, match="'metrics' must be two names, got"):
+        ParetoDisplay.from_estimator(several, metrics)
+    with pytest.raises(
+        TypeError, match=r"needs a fitted search, .* got MVRSMOptimizer"
+    ):
+        ParetoDisplay.from_estimator(MVRSMOptimizer({"x": [1, 2]}))
+
+
+# --- ends of ranges -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "end"),
+    [
+        (Real(1.0, 100.0, log=True), 1.04, "low"),
+        (Real(1.0, 100.0), 1.04, "low"),
+        (Real(1.0, 100.0, log=True), 90.0, None),
+        (Integer(1, 9), 9, "high"),
+        (Integer(1, 9), 8, None),
+        (Integer(1, 500, log=True), 1, "low"),
+        (Integer(1, 500, log=True), 500, "high"),
+        (Ordinal(["s", "m", "l"]), "l", "high"),
+        (Ordinal(["s", "m", "l"]), "m", None),
+        (["a", "b", "c"], "a", None),
+        (Integer(0, 1), 1, None),
+    ],
+)
+def test_parameters_at_an_end_of_their_range_are_named(parameter, value, end):
+    space = {"p": parameter, "x": Real(0.0, 1.0)}
+    first = [{"p": value, "x": 0.5}]
+    made = fitted(lambda p: float(p == first[0]), space, 2, initial_points=first)
+    assert made.best_params_ == first[0]
+    assert parameters_at_edge(made) == ({"p": end} if end else {})
+    plain = made._repr_mimebundle_()["text/plain"]
+    assert (f"At the edge of the range: p ({end} end)." in plain) == bool(end)
+    assert (f"p ({end} end)" in made._repr_html_()) == bool(end)

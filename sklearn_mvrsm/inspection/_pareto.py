@@ -1,0 +1,181 @@
+"""Two metrics of every candidate, or a score and a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sklearn_mvrsm.inspection._drawing import BLUE, GREY, open_axes
+from sklearn_mvrsm.inspection._scores import (
+    guiding_metric,
+    metrics_of,
+    read_scores,
+    require_fitted,
+)
+
+__all__ = ["ParetoDisplay"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_TIMES = {"fit_time": "mean fit time (s)", "score_time": "mean score time (s)"}
+
+
+@dataclass(eq=False, repr=False)
+class ParetoDisplay:
+    """Two metrics of every candidate, and the candidates that none beats in both.
+
+    Of those on the front, none can be better in one metric without being worse in the
+    other. Make it with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_candidates, 2)
+        Both metrics; nan where a candidate has no score.
+    front : ndarray of int of shape (n_front,)
+        Rows of the candidates on the front, along the first metric.
+    labels : tuple of two str
+        What the metrics are.
+    signs : tuple of two int
+        1 where higher is better, -1 where lower is.
+
+    Attributes
+    ----------
+    ax_ : matplotlib axes
+        What has been drawn on.
+    figure_ : matplotlib figure
+        Its figure.
+    points_, front_ : matplotlib line
+        All candidates, and the front.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from sklearn_mvrsm import Integer, MVRSMSearchCV
+    >>> from sklearn_mvrsm.inspection import ParetoDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = MVRSMSearchCV(
+    ...     DecisionTreeClassifier(random_state=0),
+    ...     {"max_depth": Integer(1, 9)},
+    ...     n_iter=5,
+    ...     random_state=0,
+    ... ).fit(X, y)
+    >>> display = ParetoDisplay.from_estimator(search)
+    >>> display.labels
+    ('mean test score', 'mean fit time (s)')
+    >>> display.plot()  # doctest: +SKIP
+    """
+
+    values: FloatArray
+    front: IntArray
+    labels: tuple[str, str]
+    signs: tuple[int, int]
+    ax_: Any = field(init=False)
+    figure_: Any = field(init=False)
+    points_: Any = field(init=False)
+    front_: Any = field(init=False)
+
+    @classmethod
+    def from_estimator(cls, search: Any, metrics: Sequence[str] | None = None) -> Self:
+        """Compute what is to be drawn.
+
+        Parameters
+        ----------
+        search : MVRSMSearchCV
+            A fitted search, also one of scikit-learn's.
+        metrics : sequence of two str, default=None
+            Names of metrics of the search, "fit_time" or "score_time". None: the metric
+            that guided the search and the next one, or "fit_time" if it has one metric.
+
+        Returns
+        -------
+        ParetoDisplay
+            Nothing has been drawn yet.
+
+        Raises
+        ------
+        TypeError
+            If it is no search: an optimiser has one value for each candidate.
+        ValueError
+            If there are not two names, or the search has no such metric.
+        """
+        if not hasattr(search, "refit"):
+            raise TypeError(
+                f"{cls.__name__} needs a fitted search, with two metrics or times, got "
+                f"{type(search).__name__}"
+            )
+        require_fitted(search, "cv_results_")
+        if metrics is None:
+            guide = guiding_metric(search)
+            others = [each for each in metrics_of(search.cv_results_) if each != guide]
+            metrics = guide, (others or ["fit_time"])[0]
+        if isinstance(metrics, str) or len(metrics) != 2:
+            raise ValueError(f"'metrics' must be two names, got {metrics!r}")
+        columns = [_column(search, name) for name in metrics]
+        values = np.stack([values for values, _, _ in columns], axis=1)
+        values[np.isnan(values).any(axis=1)] = np.nan
+        signs = columns[0][2], columns[1][2]
+        return cls(
+            values=values,
+            front=_front(values * signs),
+            labels=(columns[0][1], columns[1][1]),
+            signs=signs,
+        )
+
+    def plot(
+        self, ax: Any = None, *, figsize: tuple[float, float] | None = None
+    ) -> Self:
+        """Draw the candidates, and the front as a line of steps.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw. None: on a new figure.
+        figsize : tuple of float, default=None
+            Width and height of a new figure, in inches.
+
+        Returns
+        -------
+        ParetoDisplay
+            Itself, with what has been drawn.
+        """
+        self.figure_, self.ax_ = open_axes(self, ax, figsize)
+        (self.points_,) = self.ax_.plot(
+            *self.values.T, "o", color=GREY, markersize=4.0, label="candidates"
+        )
+        (self.front_,) = self.ax_.plot(
+            *self.values[self.front].T,
+            "o-",
+            color=BLUE,
+            markersize=6.0,
+            drawstyle="steps-post" if self.signs[0] < 0 else "steps-pre",
+            label="none is better in both",
+        )
+        better = ["higher" if sign > 0 else "lower" for sign in self.signs]
+        named = [
+            f"{label}, {which} is better"
+            for label, which in zip(self.labels, better, strict=True)
+        ]
+        self.ax_.set(xlabel=named[0], ylabel=named[1])
+        self.ax_.legend(loc="best")
+        return self
+
+
+def _column(search: Any, name: str) -> tuple[FloatArray, str, int]:
+    """Return a metric or a time of each candidate, its label and its sign."""
+    if name not in _TIMES:
+        scores = read_scores(search, name)
+        return scores.values, scores.label, scores.sign
+    seconds = np.array(search.cv_results_[f"mean_{name}"], dtype=np.float64)
+    return seconds, _TIMES[name], -1
+
+
+def _front(values: FloatArray) -> IntArray:
+    """Return the rows that no other row beats, for values of which higher is better."""
+    rows = np.flatnonzero(~np.isnan(values[:, 0]))
+    order = rows[np.lexsort((-values[rows, 1], -values[rows, 0]))]
+    best_before = np.maximum.accumulate([-np.inf, *values[order, 1]])[:-1]
+    return np.asarray(order[values[order, 1] > best_before][::-1])
