@@ -235,8 +235,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
         assert report.outcome is not None
         slot = self._slot_of(report)
         started = max(when - report.elapsed, task.sent)
-        if self.first_start is None or started < self.first_start:
-            self.first_start = started
+        self._note_start(started)
         return self._event(task, _decoded(report.outcome), slot, started, when)
 
     def _try_again(

@@ -154,7 +154,8 @@ class Evaluator:
     def first_start(self) -> float | None:
         """When the first fit started, by ``time.monotonic``; None before that.
 
-        On a cluster that is known once a fit has ended.
+        It is later by the time for which the search was stopped since then. On a
+        cluster it is known once a fit has ended.
         """
         return self._pool.first_start
 

@@ -34,6 +34,7 @@ from sklearn_mvrsm._execution.payload import (
 )
 from sklearn_mvrsm._execution.pool import InlinePool, Pool, ReportingPool
 from sklearn_mvrsm._execution.reaper import remove_leftovers
+from sklearn_mvrsm._execution.watchdog import stood_still
 from sklearn_mvrsm._execution.worker_pool import WorkerPool
 
 __all__ = [
@@ -68,5 +69,6 @@ __all__ = [
     "remove_leftovers",
     "run_encoded",
     "shortened",
+    "stood_still",
     "summary",
 ]

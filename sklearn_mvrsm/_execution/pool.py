@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from sklearn_mvrsm._execution.outcomes import Abandoned, Event, attempt
+from sklearn_mvrsm._execution.watchdog import stood_still
 
 __all__ = ["InlinePool", "Pool", "ReportingPool"]
 
@@ -31,14 +32,15 @@ class Pool(ABC):
     n_workers : int
         Tasks at a time.
     first_start : float or None
-        When the first task started, as far as that is known.
+        When the first task started, as far as that is known; later by the time for
+        which this process was stopped since then, while it watched workers.
     abandoned : list of Abandoned
         Tasks that had begun when they were dropped, once they have ended; those that
         ran at the end of the pool too.
     """
 
     n_workers: int
-    first_start: float | None = None
+    _first: tuple[float, float] | None = None  # start of a task, standstill until then
     abandoned: list[Abandoned]
 
     def __enter__(self) -> Self:
@@ -46,6 +48,19 @@ class Pool(ABC):
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+    @property
+    def first_start(self) -> float | None:
+        """When the first task started; see the class."""
+        if self._first is None:
+            return None
+        started, standstill = self._first
+        return started + stood_still() - standstill
+
+    def _note_start(self, started: float) -> None:
+        """Note when a task started, if it is the first."""
+        if self._first is None or started < self._first[0]:
+            self._first = started, stood_still()
 
     @property
     @abstractmethod
@@ -246,8 +261,7 @@ class InlinePool(Pool):
             return None
         task_id, fn, args = self._queue.popleft()
         started = time.monotonic()
-        if self.first_start is None:
-            self.first_start = started
+        self._note_start(started)
         outcome = attempt(fn, args)
         return Event(task_id, outcome, 0, started, time.monotonic())
 

@@ -245,8 +245,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
                 self._queue.appendleft(task)
                 return False
             deadline = None if task.timeout is None else now + task.timeout
-            if self.first_start is None:
-                self.first_start = now
+            self._note_start(now)
             slot.run = run = Run(task, worker, slot.index, now, deadline, future)
         future.add_done_callback(lambda _: self._on_done(slot, run))
         return True

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from sklearn_mvrsm._evaluation import Candidate, Evaluator, FoldScore
+from sklearn_mvrsm._execution import stood_still
 from sklearn_mvrsm._optimizer import SpaceExhaustedError
 from sklearn_mvrsm._search.objective import Objective
 from sklearn_mvrsm._search.observers import Observer
@@ -94,7 +95,7 @@ class SearchLoop:
         self._fold_tasks = fold_tasks
         self._observers = (objective, *observers)
         self._timeout = timeout
-        self._last_news = time.monotonic()  # before the first fit starts
+        self._last_news = 0.0  # before the first fit starts, less the standstill
         self._n_due = 0  # folds that have been submitted and not received
         self._rows: list[_Row] = []
         self._n_told = 0
@@ -125,7 +126,7 @@ class SearchLoop:
             Called before each wait, of a second at most, and at the end; what it
             raises ends the search.
         """
-        self._last_news = time.monotonic()
+        self._last_news = time.monotonic() - stood_still()
         self._propose(evaluator)
         while (fold := self._next(evaluator, check)) is not None:
             self._receive(fold, evaluator)
@@ -147,7 +148,7 @@ class SearchLoop:
             wait = min(left, _MAX_WAIT if has_started else _FIRST_WAIT)
             fold = evaluator.next_event(wait)
             if fold is not None or left <= wait:
-                self._last_news = time.monotonic()
+                self._last_news = time.monotonic() - stood_still()
                 return fold
         return None
 
@@ -155,14 +156,15 @@ class SearchLoop:
         """Return when the time is over.
 
         Starting the workers, waiting for a cluster and reading a checkpoint are not
-        part of the time, but must end too.
+        part of the time, but must end too. Nor is time for which this process stood
+        still.
         """
         if self._timeout is None:
             return math.inf
         if self._is_late:
             return -math.inf
         if evaluator.first_start is None:
-            return self._last_news + self._timeout + LONGEST_START
+            return self._last_news + stood_still() + self._timeout + LONGEST_START
         return evaluator.first_start + self._timeout
 
     def _receive(self, fold: FoldScore, evaluator: Evaluator) -> None:

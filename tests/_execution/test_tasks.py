@@ -12,6 +12,7 @@ from sklearn_mvrsm._execution.outcomes import (
     Returned,
     TimedOut,
 )
+from sklearn_mvrsm._execution.pool import InlinePool
 from sklearn_mvrsm._execution.tasks import Run, Task
 from sklearn_mvrsm._execution.watchdog import watchdog
 
@@ -115,6 +116,19 @@ def test_time_for_which_the_caller_was_stopped_is_not_charged(stop):
     assert [ended.kill_time(ready) for ready in (True, False)] == [15.0, 16.0]
     assert ended.outcome() == Returned((2, 1))
     assert ended.is_healthy()
+
+
+def test_the_first_start_of_a_pool_is_later_by_what_the_caller_was_stopped(stop):
+    pool = InlinePool()
+    assert pool.first_start is None
+    stop(100.0)  # before it began
+    for number in (1, 2):
+        pool.submit(number, abs, number)
+    first = pool.next_event()
+    stop(4.0)
+    assert pool.first_start == pytest.approx(first.started + 4.0, abs=1e-6)
+    pool.next_event()
+    assert pool.first_start == pytest.approx(first.started + 4.0, abs=1e-6)
 
 
 @pytest.mark.parametrize(("took", "cut_short"), [(5.0, True), (7.0, False)])
