@@ -223,7 +223,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
                 self._count_idle_death(slot)
                 self._replace(slot)
         if time.monotonic() >= self._spare_due():
-            worker, _ = self._new_worker()
+            worker = self._new_worker()
             if worker is None:
                 self._spare.give_up()
             else:
@@ -370,29 +370,30 @@ class WorkerPool(ReportingPool[Task, _Note]):
         """Start workers for slots without one; wait a little if the system refuses."""
         for slot in self._slots:
             if slot.worker is None and time.monotonic() >= self._retry_at:
-                slot.worker, refusal = self._new_worker()
-                if refusal is None:
-                    self._n_refusals = 0
-                    continue
-                self._n_refusals += 1
-                self._retry_at = time.monotonic() + _RETRY_SECONDS
-                if self._n_refusals >= _MAX_REFUSALS and not any(self._workers()):
-                    raise RuntimeError(
-                        f"no worker could be started in {self._n_refusals} tries, the "
-                        f"last one failed with {type(refusal).__name__}: {refusal}. "
-                        "The system may have too many processes or too little memory."
-                    ) from refusal
+                slot.worker = self._new_worker()
 
-    def _new_worker(self) -> tuple[WorkerProcess | None, Exception | None]:
-        """Start a worker; return it, or else what the system has refused it with."""
+    def _new_worker(self) -> WorkerProcess | None:
+        """Start a worker; return None where the system refuses it.
+
+        Raise if it has refused one too often while there was none at all.
+        """
         try:
             worker = WorkerProcess(self._setup, self._env, self._reader)
         except (OSError, MemoryError, RuntimeError) as error:
             if type(error) is RuntimeError and "new thread" not in str(error):
                 raise
-            return None, error
+            self._n_refusals = 0 if any(self._workers()) else self._n_refusals + 1
+            self._retry_at = time.monotonic() + _RETRY_SECONDS
+            if self._n_refusals >= _MAX_REFUSALS:
+                raise RuntimeError(
+                    f"no worker could be started in {self._n_refusals} tries, the "
+                    f"last one failed with {type(error).__name__}: {error}. "
+                    "The system may have too many processes or too little memory."
+                ) from error
+            return None
+        self._n_refusals = 0
         worker.ready.add_done_callback(lambda _: self._notes.put(worker))
-        return worker, None
+        return worker
 
     def _welcome(self, worker: WorkerProcess) -> None:
         """Check that a worker was set up; give up if that keeps failing."""

@@ -25,6 +25,7 @@ from estimators import (
     wait_for_go,
 )
 
+from sklearn_mvrsm._execution import pool as pool_module
 from sklearn_mvrsm._execution import process as process_module
 from sklearn_mvrsm._execution import worker_pool
 from sklearn_mvrsm._execution.child import encode_task
@@ -471,6 +472,7 @@ def refuse_processes(monkeypatch, n):
 
     monkeypatch.setattr(WorkerProcess, "__init__", refuse)
     monkeypatch.setattr(worker_pool, "_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(pool_module, "_MAX_PAUSE", 0.01)
     return asked
 
 
@@ -497,6 +499,23 @@ def test_a_worker_that_cannot_be_started_is_tried_again(monkeypatch, n_workers):
     assert [type(found[k]) for k in range(3)] == [Returned] * 3
     assert isinstance(found["fault"], Died)
     assert len(asked) > 3
+
+
+@posix_only
+def test_refusals_count_only_while_there_is_no_worker(monkeypatch, tmp_path):
+    with WorkerPool(2, keep_spare=False) as pool:
+        ran_before(pool)
+        asked = refuse_processes(monkeypatch, n=10**6)
+        pool.submit("first", os._exit, 3)
+        pool.submit("last", lambda: (wait_until_there(tmp_path), os._exit(3)))
+        pool.submit("next", os.getpid)
+        assert pool.next_event(PATIENCE).task_id == "first"
+        while len(asked) < worker_pool._MAX_REFUSALS:
+            assert pool.next_event(0.01) is None
+        (tmp_path / "go").touch()
+        assert pool.next_event(PATIENCE).task_id == "last"
+        monkeypatch.undo()
+        assert isinstance(outcomes(pool)["next"], Returned)
 
 
 def test_where_no_worker_can_be_started_the_pool_gives_up(monkeypatch):
