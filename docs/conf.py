@@ -77,6 +77,7 @@ html_theme_options = {
 html_sidebars = {
     "start": [],
     "algorithm": [],
+    "algorithm_tests": [],
     "benchmarks": [],
     "changelog": [],
 }

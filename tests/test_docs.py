@@ -87,8 +87,9 @@ def home_of(file):
     return (ROOT / "tests" if is_test else PACKAGE) / file
 
 
-def test_algorithm_page_names_functions_that_exist():
-    places = places_named_in(ROOT / "docs" / "algorithm.rst")
+@pytest.mark.parametrize("page", ["algorithm", "algorithm_tests"])
+def test_algorithm_page_names_functions_that_exist(page):
+    places = places_named_in(ROOT / "docs" / f"{page}.rst")
     assert len(places) > 40
     missing = [
         f"{file}:{name}"

@@ -202,9 +202,10 @@ class CandidatesDisplay(AllCandidates):
         notes = [self._shown, shown_in_part(n_hidden, self.sign)]
         if n_failed := int(self.failed.sum()):
             notes.append(f"{n_failed} failed (crosses)")
-        self.figure_.colorbar(
+        bar = self.figure_.colorbar(
             self.points_[0], ax=self.axes_, label="candidate", shrink=0.9
         )
+        bar.ax.yaxis.get_major_locator().set_params(integer=True)
         note = "; ".join(filter(None, notes))
         self.axes_[0].set_title(note, fontsize="small", loc="left")
         return self
