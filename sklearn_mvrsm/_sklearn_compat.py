@@ -219,6 +219,8 @@ def lean_caller(search: Any) -> Any:
         vars(lean).pop(name, None)
     if isinstance(lean.cv, Iterator):
         lean.cv = None
+    if hasattr(lean, "callback"):
+        lean.callback = None
     return lean
 
 

@@ -28,6 +28,7 @@ PATHS = {
 # Package (or module) -> the others that it may import. Each is below it in this table.
 BELOW = {
     "_warnings": set(),
+    "callbacks": set(),
     "_domain": set(),
     "_history": {"_domain"},
     "_sklearn_compat": set(),
@@ -38,6 +39,7 @@ BELOW = {
     "_surrogate": {"_domain", "_paper"},
     "_optimizer": {
         "_warnings",
+        "callbacks",
         "_domain",
         "_history",
         "_space",
@@ -63,6 +65,7 @@ BELOW = {
     },
     "_search": {
         "_warnings",
+        "callbacks",
         "_domain",
         "_sklearn_compat",
         "_joblib_compat",
@@ -99,6 +102,7 @@ REQUIRED = {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"}
 # Package or module -> the dependencies that it may import; all may use the stdlib.
 DEPENDENCIES = {
     "_warnings": set(),
+    "callbacks": set(),
     "_domain": {"numpy", "scipy"},
     "_history": {"numpy"},
     "_sklearn_compat": {"sklearn", "numpy"},
@@ -457,7 +461,13 @@ def test_the_tables_name_no_module_that_does_not_exist():
 
 @pytest.mark.parametrize(
     "module",
-    ["", *(f".{name}" for name in sorted({*OUTSIDE, "boosting", "selection"}))],
+    [
+        "",
+        *(
+            f".{name}"
+            for name in sorted({*OUTSIDE, "boosting", "callbacks", "selection"})
+        ),
+    ],
 )
 def test_public_names_carry_their_public_path(module):
     if module[1:] in FOR_A_LIBRARY:

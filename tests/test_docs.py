@@ -28,6 +28,7 @@ PACKAGE = ROOT / "sklearn_mvrsm"
 PUBLIC_MODULES = [
     "sklearn_mvrsm",
     "sklearn_mvrsm.boosting",
+    "sklearn_mvrsm.callbacks",
     "sklearn_mvrsm.inspection",
     "sklearn_mvrsm.optuna",
     "sklearn_mvrsm.selection",

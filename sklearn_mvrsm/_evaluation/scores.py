@@ -222,6 +222,10 @@ class ScoredFold(Protocol):
     def error(self) -> str:
         """What went wrong, empty where nothing did."""
 
+    @property
+    def started(self) -> float | None:
+        """When it began to run; None if it did not, or not in this search."""
+
 
 @dataclass(frozen=True)
 class Candidate:

@@ -11,6 +11,7 @@ from scipy.optimize import OptimizeResult
 from sklearn_mvrsm._optimizer.optimizer import MVRSMOptimizer, SpaceExhaustedError
 from sklearn_mvrsm._optimizer.plan import enqueue_first
 from sklearn_mvrsm._space import copied, float_of, int_of
+from sklearn_mvrsm.callbacks import Callback, CandidateResult, as_callbacks
 
 __all__ = ["minimize"]
 
@@ -28,7 +29,7 @@ def minimize(
     initial_points: Sequence[Mapping[str, Any]] = (),
     random_state: int | None = None,
     include_default: bool = True,
-    callback: Callable[[OptimizeResult], bool | None] | None = None,
+    callback: Callback | Sequence[Callback] | None = None,
 ) -> OptimizeResult:
     """Minimise a black-box function of named, mixed and conditional parameters.
 
@@ -46,9 +47,9 @@ def minimize(
     initial_points : sequence of mapping, default=()
         Configurations to evaluate first, before the declared defaults; with a
         warning, no more than ``n_iter``.
-    callback : callable or None, default=None
-        ``callback(intermediate_result)`` after each evaluation, with ``x`` and
-        ``fun`` of that evaluation; a true return value stops.
+    callback : callable or list of callable, default=None
+        Called with a `~callbacks.CandidateResult` after each evaluation, which has
+        ``x`` and ``fun`` of that evaluation too; a true return value stops.
 
     Returns
     -------
@@ -78,9 +79,9 @@ def minimize(
     ('bowl', True)
     """
     n_iter = int_of("n_iter", n_iter, 1)
-    for name, given in (("func", func), ("callback", callback or func)):
-        if not callable(given):
-            raise TypeError(f"{name!r} must be a callable, got {given!r}")
+    if not callable(func):
+        raise TypeError(f"'func' must be a callable, got {func!r}")
+    callbacks = as_callbacks(callback)
     optimizer = MVRSMOptimizer(
         space,
         method=method,
@@ -91,7 +92,7 @@ def minimize(
     )
     enqueue_first(optimizer, initial_points, n_iter)
     try:
-        message = _evaluate(optimizer, func, n_iter, callback)
+        message = _evaluate(optimizer, func, n_iter, callbacks)
         x, fun = optimizer.best_params, optimizer.best_value
         return _result(optimizer, message, x=x, fun=fun, success=True)
     except BaseException as error:
@@ -106,18 +107,24 @@ def _evaluate(
     optimizer: MVRSMOptimizer,
     func: Callable[[Params], float],
     n_iter: int,
-    callback: Callable[[OptimizeResult], bool | None] | None,
+    callbacks: Sequence[Callback],
 ) -> str:
     """Ask, evaluate and tell; return why it ended."""
-    for _ in range(n_iter):
+    best: tuple[int | None, float] = (None, math.nan)
+    for k in range(n_iter):
         try:
             params = optimizer.ask()
         except SpaceExhaustedError as error:
             return str(error)
         value = float_of("func(params)", func(copied(params)))
         optimizer.tell(params, value)
-        seen = OptimizeResult(x=copied(params), fun=value)
-        if callback is not None and callback(seen):
+        if math.isfinite(value) and not value >= best[1]:
+            best = (k, value)
+        status = "ok" if math.isfinite(value) else "error"
+        result = CandidateResult(
+            k, copied(params), value, *best, greater_is_better=False, status=status
+        )
+        if any([callback(result) for callback in callbacks]):  # all are called
             return "The callback asked to stop."
     return "All evaluations were made."
 

@@ -68,6 +68,10 @@ class SearchLoop:
         Returns the callback contexts of the folds of a candidate, or None.
     observers : sequence of Observer
         Called in this order; the objective comes before them.
+    report : callable
+        ``report(number, candidate)`` is called once for each finished candidate, in
+        the order of asking, and just after its value was told. What returns True ends
+        the search as a stop flag does.
     timeout : float or None
         How many seconds after the start of the first fit to end, with what has
         finished by then. No fit is begun that cannot end in time, at the pace of the
@@ -85,6 +89,7 @@ class SearchLoop:
         objective: Objective,
         fold_tasks: Callable[[int], Sequence[Any] | None],
         observers: Sequence[Observer] = (),
+        report: Callable[[int, Candidate], bool] = lambda number, candidate: False,
         timeout: float | None = None,
     ) -> None:
         self._optimizer = optimizer
@@ -94,6 +99,7 @@ class SearchLoop:
         self._objective = objective
         self._fold_tasks = fold_tasks
         self._observers = (objective, *observers)
+        self._report = report
         self._timeout = timeout
         self._last_news = 0.0  # before the first fit starts, less the standstill
         self._n_due = 0  # folds that have been submitted and not received
@@ -229,6 +235,8 @@ class SearchLoop:
             if not self._has_time_for(n_fits, evaluator):
                 return
             self._tell(n_needed)
+            if self._stopped:  # by what has just been reported
+                break
             try:
                 params = self._optimizer.ask()
             except SpaceExhaustedError:
@@ -240,18 +248,21 @@ class SearchLoop:
             for observer in self._observers:
                 observer.started(k, params)
             evaluator.submit(k, params, range(self._n_splits), self._fold_tasks(k))
+        open_rows = (k for k, row in enumerate(self._rows) if row.candidate is None)
+        self._tell(next(open_rows, len(self._rows)))  # no proposal waits for them
 
     def _is_over(self, evaluator: Evaluator) -> bool:
         return self._stopped or time.monotonic() >= self._end(evaluator)
 
     def _tell(self, n: int) -> None:
-        """Report the values of the first n candidates, as far as that is still due."""
+        """Tell and report the first n candidates, as far as that is still due."""
         for k in range(self._n_told, n):
             self._n_told = k + 1
             candidate = self._rows[k].candidate
             if candidate is not None:
                 value = self._objective.value(k, candidate)
                 self._optimizer.tell(candidate.params, value)
+                self._stopped |= self._report(k, candidate)
 
     def _warn_exhausted(self) -> None:
         n = len(self._rows)

@@ -21,8 +21,10 @@ from sklearn_mvrsm._search.loop import SearchLoop
 from sklearn_mvrsm._search.objective import Objective
 from sklearn_mvrsm._search.observers import Observer, Printer, ProgressBar, fit_log
 from sklearn_mvrsm._search.own_values import data_sizes, own_values
+from sklearn_mvrsm._search.reporter import Reporter
 from sklearn_mvrsm._search.settings import Settings
 from sklearn_mvrsm._space import SearchSpace, default_params
+from sklearn_mvrsm.callbacks import as_callbacks
 
 __all__ = ["SearchOutcome", "first_point", "make_portfolio", "make_space", "run_search"]
 
@@ -221,6 +223,7 @@ def _run_loop(
             objective=objective,
             fold_tasks=tree.fold_tasks,
             observers=observers,
+            report=Reporter(as_callbacks(settings.callback), objective).report,
             timeout=settings.timeout,
         )
         printer.begin()

@@ -47,6 +47,7 @@ from sklearn_mvrsm._sklearn_compat import (
     search_constraints,
 )
 from sklearn_mvrsm._space import SearchSpace, copied_containers
+from sklearn_mvrsm.callbacks import as_callbacks
 
 _FITTED = (
     "best_estimator_",
@@ -147,6 +148,10 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
     progress : bool, default=False
         Whether to show a bar with the fits done, running and failed, the best score
         and the time left. It needs tqdm.
+    callback : callable or list of callable, default=None
+        Called with a `~callbacks.CandidateResult` after each candidate, in their
+        order whatever ``n_jobs``. If one returns True, the search ends with the
+        candidates in flight. See `callbacks`.
 
     Attributes
     ----------
@@ -253,6 +258,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         "racing": ["boolean", Interval(numbers.Real, 0, 1, closed="neither")],
         "method": [StrOptions({"mvrsm", "paper"})],
         "progress": ["boolean"],
+        "callback": [callable, list, tuple, None],
     }
 
     def __init__(
@@ -280,6 +286,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         racing: bool | float = False,
         method: str = "mvrsm",
         progress: bool = False,
+        callback: Any = None,
     ) -> None:
         self.estimator = estimator
         self.param_space = param_space
@@ -303,6 +310,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         self.racing = racing
         self.method = method
         self.progress = progress
+        self.callback = callback
 
     def __sklearn_tags__(self) -> object:
         """Return the tags of the inner estimator, but for array API support."""
@@ -364,6 +372,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         scorers = get_scorers(self)
         X, y = indexable(X, y)
         check_target(self, y)
+        as_callbacks(self.callback)
         check_memory_limit(settings.fit_memory_limit, settings.n_jobs)
         params = check_method_params(X, params=params)
         routed = routed_params(self, params)

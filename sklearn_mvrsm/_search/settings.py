@@ -69,6 +69,7 @@ class Settings:
     racing: bool | float
     method: str
     progress: bool
+    callback: object
 
     @classmethod
     def of(cls, search: BaseSearchCV) -> Self:

@@ -1,0 +1,66 @@
+"""The callbacks of the user, called after each candidate."""
+
+import math
+from collections.abc import Sequence
+
+from sklearn_mvrsm._evaluation import Candidate
+from sklearn_mvrsm._search.objective import Objective
+from sklearn_mvrsm._space import copied
+from sklearn_mvrsm.callbacks import Callback, CandidateResult
+
+__all__ = ["Reporter"]
+
+
+class Reporter:
+    """Calls the callbacks of a search, and knows the best candidate so far.
+
+    Parameters
+    ----------
+    callbacks : sequence of callable
+        Called in this order.
+    objective : Objective
+        Knows the metrics.
+    """
+
+    def __init__(self, callbacks: Sequence[Callback], objective: Objective) -> None:
+        self._callbacks = callbacks
+        self._objective = objective
+        self._best_number: int | None = None
+        self._best_score = math.nan
+
+    def report(self, number: int, candidate: Candidate) -> bool:
+        """Call the callbacks; return whether one of them ends the search.
+
+        Parameters
+        ----------
+        number : int
+            Number of the candidate.
+        candidate : Candidate
+            Its folds are all decided.
+        """
+        score = self._objective.score(candidate)
+        if math.isfinite(score) and not score <= self._best_score:
+            self._best_number, self._best_score = number, score
+        result = self._result(number, candidate, score)
+        return any([callback(result) for callback in self._callbacks])  # calls all
+
+    def _result(
+        self, number: int, candidate: Candidate, score: float
+    ) -> CandidateResult:
+        metric, folds = self._objective.refit_metric, candidate.folds
+        ran = [fold.fit_time for fold in folds if fold.status != "skipped"]
+        scores = [(fold.test_scores or {}).get(metric, math.nan) for fold in folds]
+        return CandidateResult(
+            number,
+            copied(candidate.params, objects=False),
+            score,
+            self._best_number,
+            self._best_score,
+            status="pruned" if candidate.is_pruned else candidate.status,
+            fold_scores=tuple(scores),
+            mean_scores={
+                name: candidate.mean_test_score(name) for name in self._objective.names
+            },
+            fit_time=sum(ran) / len(ran) if ran else math.nan,
+            restored=all(fold.started is None for fold in folds),
+        )
