@@ -39,7 +39,8 @@ NUMBERS = ("diabetes", "friedman1", "friedman2", "friedman3")
 """Of scikit-learn, with a number to predict; the last three are made, with noise."""
 MOST_ROWS = 400
 MOST_TREES = 300
-TRIES = 5
+TRIES = 5  # configurations searched for each place of a portfolio
+BREADTH = 0.1  # what a configuration's own regret counts, beside what it leaves
 COLUMNS = ("space", "data_set", "params", "loss")
 
 FloatArray = NDArray[np.float64]
@@ -291,6 +292,8 @@ def regret_table(path: Path, name: str) -> tuple[list[dict[str, Any]], FloatArra
 def choose(regret: FloatArray, size: int) -> list[int]:
     """Return rows chosen one by one, each lowering the mean regret most.
 
+    Its own mean regret counts too, so that none is good on an odd data set alone.
+
     Parameters
     ----------
     regret : ndarray of shape (n_configurations, n_data_sets)
@@ -307,7 +310,7 @@ def choose(regret: FloatArray, size: int) -> list[int]:
     for _ in range(size):
         best = regret[chosen].min(axis=0)
         left = np.minimum(regret, best).mean(axis=1)
-        left += 1e-3 * regret.mean(axis=1)  # where nothing is gained, the best alone
+        left += BREADTH * regret.mean(axis=1)
         left[chosen] = np.inf
         chosen.append(int(np.argmin(left)))
     return chosen
@@ -339,14 +342,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("command", choices=("pool", "grow", "learn"))
     parser.add_argument("--file", type=Path, required=True)
     parser.add_argument("--spaces", nargs="+", default=list(MODELS), choices=MODELS)
-    parser.add_argument("--size", type=int, help="of the pool (40), or chosen (6)")
+    parser.add_argument("--size", type=int, help="of the pool (40), or chosen (7)")
     options = parser.parse_args(arguments)
     if options.command == "pool":
         pool(options.spaces, options.size or 40, options.file)
     elif options.command == "grow":
         grow(options.spaces, options.size or 6, options.file)
     else:
-        learn(options.file, options.size or 6)
+        learn(options.file, options.size or 7)
     return 0
 
 
