@@ -7,6 +7,7 @@ from pathlib import Path
 from sklearn_mvrsm.benchmarks import (
     _bbob,
     _conditional,
+    _esp_flow,
     _standins,
     _steel,
     _synthetic,
@@ -26,6 +27,7 @@ _PLAIN: dict[str, Callable[[], Problem]] = {
     "rosenbrock238": lambda: _synthetic.make_rosenbrock(119, 119, 50_000.0, 1000),
     "rosenbrock-integer10": _synthetic.make_rosenbrock_integer10,
     "hartmann6": _synthetic.make_hartmann6,
+    "esp-flow": _esp_flow.make_esp_flow,
 }
 _FROM_FILES: dict[str, Callable[[Path], Problem]] = {
     "steel": _steel.make_steel,
