@@ -199,9 +199,9 @@ def drag_of(mesh: Mesh, plates: ArrayLike, holes: ArrayLike) -> FloatArray:
     of_kind = np.array([across, along, turn]) / thickness
     of_slot = of_kind[:, np.asarray(plates, dtype=int)]
     cells = mesh.nx // (N_SCREENS * _SCREEN), mesh.ny // N_ROWS
-    drag = np.zeros((3, N_SCREENS, _SCREEN, N_ROWS))
-    drag[:, :, _SCREEN // 2] = of_slot
-    drag = drag.reshape(3, N_SCREENS * _SCREEN, N_ROWS)
+    slices = np.zeros((3, N_SCREENS, _SCREEN, N_ROWS))
+    slices[:, :, _SCREEN // 2] = of_slot
+    drag: FloatArray = slices.reshape(3, N_SCREENS * _SCREEN, N_ROWS)
     return drag.repeat(cells[0], axis=1).repeat(cells[1], axis=2)
 
 
