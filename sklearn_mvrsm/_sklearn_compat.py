@@ -13,6 +13,7 @@ from sklearn.base import _fit_context
 from sklearn.metrics._scorer import _MultimetricScorer as MultimetricScorer
 from sklearn.metrics._scorer import _PassthroughScorer
 from sklearn.model_selection._search import BaseSearchCV
+from sklearn.model_selection._split import _CVIterableWrapper
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.utils import metaestimators
 from sklearn.utils._metadata_requests import SIMPLE_METHODS
@@ -36,6 +37,7 @@ __all__ = [
     "is_passthrough",
     "lean_caller",
     "lean_context",
+    "listed_folds",
     "named_scorers",
     "num_samples",
     "requested_metadata",
@@ -88,6 +90,14 @@ def named_scorers(scorer: object) -> dict[str, Any] | None:
 def is_passthrough(scorer: object) -> bool:
     """Return whether a scorer calls the ``score`` of whatever estimator it scores."""
     return isinstance(scorer, _PassthroughScorer)
+
+
+def listed_folds(cv: object) -> list[Any] | None:
+    """Return the folds that ``check_cv`` was given as an iterable; None if it was not.
+
+    To read them by ``split`` fails, without a word about ``cv``, where one is no pair.
+    """
+    return list(cv.cv) if isinstance(cv, _CVIterableWrapper) else None
 
 
 def search_constraints() -> dict[str, list[Any]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import os
 
 
 class PanicError(BaseException):
@@ -20,6 +21,26 @@ class UnloadableError(Exception):
 
     def __reduce__(self):
         return exit, (3,)
+
+
+class LoadableAtHomeError(Exception):
+    """Its pickle can be loaded where it was made alone."""
+
+    def __reduce__(self):
+        return load_at_home, (os.getpid(), *self.args)
+
+
+def load_at_home(pid, *args):
+    if pid != os.getpid():
+        raise ValueError("not at home")
+    return LoadableAtHomeError(*args)
+
+
+class UnreadableError(Exception):
+    """Raises whatever attribute it is asked for."""
+
+    def __getattribute__(self, name):
+        raise LookupError("no attributes")
 
 
 class SilentError(Exception):
@@ -151,6 +172,14 @@ def unpicklable_panic():
     raise UnpicklablePanicError(1, 2)
 
 
+def loadable_at_home():
+    raise LoadableAtHomeError("bad")
+
+
+def unreadable():
+    raise UnreadableError("bad")
+
+
 def unloadable():
     raise UnloadableError("bad")
 
@@ -230,5 +259,5 @@ def globals_without_a_name():
 FAULTS = {
     name: value
     for name, value in list(globals().items())
-    if callable(value) and not isinstance(value, type)
+    if callable(value) and not isinstance(value, type) and name != "load_at_home"
 }

@@ -3,6 +3,7 @@
 import contextlib
 import numbers
 import os
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -11,6 +12,8 @@ from sklearn.base import clone
 
 from sklearn_mvrsm._execution import (
     OutOfMemory,
+    Returned,
+    attempt,
     copies_ended,
     describe,
     portable,
@@ -60,8 +63,15 @@ class MisuseError(Exception):
     It is None after a journey that what was raised does not survive.
     """
 
-    def __reduce__(self) -> tuple[type[Self], tuple[BaseException | None]]:
-        return type(self), (self.args[0] if portable(self.args[0]) else None,)
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[bytes | None]]:
+        return self._arrived, (portable(self.args[0]),)
+
+    @classmethod
+    def _arrived(cls, blob: bytes | None) -> Self:
+        """Restore one from the pickle of what was raised, which may fail here."""
+        loaded = Returned(None) if blob is None else attempt(pickle.loads, (blob,))
+        value = loaded.value if isinstance(loaded, Returned) else None
+        return cls(value if isinstance(value, BaseException) else None)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklearn_mvrsm._domain import IntArray
-from sklearn_mvrsm._sklearn_compat import num_samples
+from sklearn_mvrsm._sklearn_compat import listed_folds, num_samples
 
 __all__ = ["FrozenFolds", "Split", "draw"]
 
@@ -141,7 +141,8 @@ def draw(cv: Any, X: Any, y: Any, split_params: Mapping[str, Any]) -> list[Split
         which.
     """
     n_splits = cv.get_n_splits(X, y, **split_params)
-    splits = list(cv.split(X, y, **split_params))
+    listed = listed_folds(cv)
+    splits = list(cv.split(X, y, **split_params)) if listed is None else listed
     if len(splits) != n_splits:
         raise ValueError(
             "cv.split and cv.get_n_splits return inconsistent results. "

@@ -36,6 +36,8 @@ _NUMBERS = (
     "fit_timeout",
     "timeout",
     "fit_memory_limit",
+    "n_jobs",
+    "error_score",
 )
 
 

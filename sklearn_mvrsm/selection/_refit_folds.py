@@ -1,5 +1,6 @@
 """The winner on every fold: its models, and what they predict of unseen samples."""
 
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -136,10 +137,11 @@ def _params_of(search: object, candidate: int | None) -> dict[str, object]:
             )
         candidate = search.best_index_
     rows = search.cv_results_["params"]
-    if not 0 <= candidate < len(rows):
+    is_row = isinstance(candidate, numbers.Integral) and not isinstance(candidate, bool)
+    if not is_row or not 0 <= candidate < len(rows):
         raise ValueError(
             f"'candidate' must be a row of 'cv_results_', 0 to {len(rows) - 1}, "
-            f"got {candidate}"
+            f"got {candidate!r}"
         )
     return dict(rows[candidate])
 

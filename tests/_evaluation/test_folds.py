@@ -160,6 +160,9 @@ def test_folds_may_select_samples_in_any_form(halves):
         (([0, 1], [True, False]), "a mask of 2 for 150 samples"),
         (([0, 1], []), "no samples are selected"),
         ((np.zeros(150, bool), [0]), "no samples are selected"),
+        (([0, 1],), "not enough values to unpack"),
+        (([0, 1], [2], [3]), "too many values to unpack"),
+        (3, "int' object is not iterable"),
     ],
 )
 def test_folds_that_select_nothing_real_are_refused_before_any_fit(fold, message):

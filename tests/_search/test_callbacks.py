@@ -307,20 +307,35 @@ def test_what_a_callback_raises_ends_the_search(where, n_jobs):
         search.fit(X, y)
 
 
-class Panicking(Failing):
+class Raising(Failing):
+    """Does what a function of awkward.py does."""
+
+    def __init__(self, where, fault):
+        super().__init__(where)
+        self.fault = fault
+
     def _fail(self, where):
         if self.where == where:
-            awkward.unpicklable_panic()
+            awkward.FAULTS[self.fault]()
 
 
+@pytest.mark.parametrize("where", ["begin", "end"])
 @pytest.mark.parametrize(
-    ("n_jobs", "expected"),
-    [(1, awkward.UnpicklablePanicError), (2, RuntimeError)],  # as it cannot travel
+    ("fault", "error"),
+    [
+        ("unpicklable_panic", awkward.UnpicklablePanicError),
+        ("loadable_at_home", awkward.LoadableAtHomeError),
+        ("unreadable", awkward.UnreadableError),
+    ],
 )
-def test_whatever_a_callback_raises_ends_the_search(n_jobs, expected):
-    search = make_search(n_iter=30, n_jobs=n_jobs).set_callbacks(Panicking("end"))
-    with pytest.raises(expected, match="one argument kept of two"):
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_whatever_a_callback_raises_ends_the_search(n_jobs, where, fault, error):
+    search = make_search(n_iter=30, n_jobs=n_jobs)
+    search.set_callbacks(Raising(where, fault))
+    with pytest.raises(error if n_jobs == 1 else RuntimeError) as caught:
         search.fit(X, y)
+    if n_jobs == 2:  # as it cannot travel
+        assert error.__name__ in str(caught.value)
 
 
 def test_a_generator_as_cv_goes_with_callbacks_and_workers(tmp_path):

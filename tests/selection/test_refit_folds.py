@@ -78,9 +78,9 @@ def test_any_candidate_can_be_asked_for():
         assert folds.predictions is folds.fold_predictions is None
 
 
-@pytest.mark.parametrize("candidate", [-1, 4])
+@pytest.mark.parametrize("candidate", [-1, 4, True, 1.0, "1"])
 def test_rows_that_are_not_there_are_refused(candidate):
-    with pytest.raises(ValueError, match=f"0 to 3, got {candidate}"):
+    with pytest.raises(ValueError, match=f"0 to 3, got {candidate!r}"):
         refit_folds(searched(), X, y, candidate=candidate)
 
 
