@@ -37,12 +37,10 @@ def _leaves(n_samples: int | None) -> Integer | Categorical:
 def xgboost(
     *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
 ) -> Space:
-    """Give a space for ``XGBClassifier``, ``XGBRegressor`` and the like.
+    """Return a space for ``XGBClassifier``, ``XGBRegressor`` and the like.
 
-    The booster decides what else exists: trees have a depth, a linear model has not;
-    only ``dart`` drops trees. XGBoost 3.4 announces that it will do without
-    ``gblinear`` and ``dart``; where that matters, replace ``booster`` by
-    ``["gbtree"]`` and leave out what depends on the others.
+    Of trees that are boosted as usual, for XGBoost 3.4 announces that it will do
+    without the other boosters. The examples add one of them.
 
     Parameters
     ----------
@@ -57,11 +55,8 @@ def xgboost(
     Notes
     -----
     Ranges follow the study of tunability [1]_ (its tuning spaces, cut to where its
-    best settings of 38 data sets lie), the depth is that of [2]_, and the rates at
-    which trees are dropped are those worth trying in [3]_. Penalties and weights of
-    leaves end where a table of some hundred rows is not split any more. A linear model
-    has no ``reg_alpha`` here: XGBoost multiplies it by the number of rows, and what is
-    usual for trees leaves no coefficient.
+    best settings of 38 data sets lie), and the depth is that of [2]_. Penalties and
+    weights of leaves end where a table of some hundred rows is not split any more.
 
     References
     ----------
@@ -69,31 +64,29 @@ def xgboost(
        hyperparameters of machine learning algorithms", JMLR 20(53), 2019.
     .. [2] L. Grinsztajn, E. Oyallon and G. Varoquaux, "Why do tree-based models still
        outperform deep learning on typical tabular data?", NeurIPS 2022.
-    .. [3] K. V. Rashmi and R. Gilad-Bachrach, "DART: dropouts meet multiple additive
-       regression trees", AISTATS 2015.
 
     Examples
     --------
-    >>> from sklearn_mvrsm import spaces
-    >>> spaces.xgboost(prefix="clf__")["clf__max_depth"]
-    Integer(1, 11).when(clf__booster=['gbtree', 'dart'])
+    >>> from sklearn_mvrsm import Categorical, Real, spaces
+    >>> space = spaces.xgboost(prefix="clf__")
+    >>> space["clf__max_depth"]
+    Integer(1, 11)
+    >>> boosters = {"clf__booster": Categorical(["gbtree", "dart"])}
+    >>> drop = {"clf__rate_drop": Real(0.0, 0.5).when(clf__booster="dart")}
+    >>> space = space | boosters | drop
     """
     check_sizes(n_samples, n_features)
-    trees = ["gbtree", "dart"]
     return under(
         prefix,
         {
-            "booster": Categorical([*trees, "gblinear"]),
             "n_estimators": _trees(n_samples),
             "learning_rate": Real(0.005, 0.5, log=True),
             "reg_lambda": Real(1e-3, 1e2, log=True),
-            "reg_alpha": Real(1e-3, 10.0, log=True).when(booster=trees),
-            "max_depth": Integer(1, 11).when(booster=trees),
-            "min_child_weight": Real(0.1, 10.0, log=True).when(booster=trees),
-            "subsample": Real(0.3, 1.0).when(booster=trees),
-            "colsample_bytree": Real(0.3, 1.0).when(booster=trees),
-            "rate_drop": Real(0.0, 0.5).when(booster="dart"),
-            "skip_drop": Real(0.0, 1.0).when(booster="dart"),
+            "reg_alpha": Real(1e-3, 10.0, log=True),
+            "max_depth": Integer(1, 11),
+            "min_child_weight": Real(0.1, 10.0, log=True),
+            "subsample": Real(0.3, 1.0),
+            "colsample_bytree": Real(0.3, 1.0),
         },
     )
 

@@ -340,6 +340,9 @@ def _suited(
     own = estimator.get_params(deep=False)
     if make not in _SYNONYMS:  # the libraries that have synonyms take any name
         space = {name: each for name, each in space.items() if name in own}
+    if make is xgboost and own.get("booster") == "gblinear":  # it has no trees
+        linear = ("n_estimators", "learning_rate", "reg_lambda")
+        space = {name: space[name] for name in linear}
     names = _names_of(make, estimator)
     for rule, setting, values, name, allowed in _CONFLICTS:
         value = own.get(names.get(setting, setting))

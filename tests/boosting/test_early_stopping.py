@@ -685,7 +685,6 @@ def test_histograms_of_scikit_learn_need_no_help():
         assert search.best_estimator_[-1].n_iter_ < 500
 
 
-@pytest.mark.filterwarnings("ignore:.*booster=(dart|gblinear).* is deprecated")
 def test_ready_made_spaces_fit_in():
     space = spaces.xgboost(prefix="boost__estimator__")
     del space["boost__estimator__n_estimators"]
