@@ -12,6 +12,7 @@ ORDER = (
     "plot_pictures.py",
     "plot_nested_cross_validation.py",
     "plot_ackley.py",
+    "plot_external_program.py",
     "tune_steel_plates.py",
 )
 

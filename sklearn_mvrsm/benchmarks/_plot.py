@@ -26,7 +26,7 @@ class Curve:
     n_runs : int
     best : ndarray of shape (n_steps,)
         Mean over runs of the best value so far, after the initial points; step 0
-        is the best of those.
+        is the best of those, or the first value where there are none.
     deviation : ndarray of shape (n_steps,)
         Standard deviation over runs.
     own_seconds : ndarray of shape (n_steps - 1,)
@@ -61,10 +61,8 @@ def curves(runs: Iterable[Run]) -> dict[tuple[str, str], list[Curve]]:
 
 
 def _curve(method: str, runs: Sequence[Run]) -> Curve:
-    steps = [
-        (run.best[n_initial_of(run) - 1 :], run.own_seconds[n_initial_of(run) :])
-        for run in runs
-    ]
+    first = max(1, n_initial_of(runs[0]))
+    steps = [(run.best[first - 1 :], run.own_seconds[first:]) for run in runs]
     n_steps = min(len(best) for best, _ in steps)
     best = np.array([best[:n_steps] for best, _ in steps])
     own = np.median([own[: n_steps - 1] for _, own in steps], axis=0)

@@ -13,7 +13,8 @@ from sklearn_mvrsm.benchmarks._store import Run, Task
 
 Key = tuple[str, str]
 
-N_INITIAL = 24  # initial points of every problem but those of bbob-mixint
+N_INITIAL = 24  # initial points of every other problem but those of bbob-mixint
+WITHOUT_INITIAL = "table-", "tuning-", "conditional-", "esp-flow"
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def n_initial_of(run: Run) -> int:
     if is_area(run.task.problem):
         dimension = int(run.task.problem.rsplit("-d", 1)[1])
         return _bbob.INITIAL_PER_DIMENSION * dimension
-    return N_INITIAL
+    return 0 if run.task.problem.startswith(WITHOUT_INITIAL) else N_INITIAL
 
 
 def cut(runs: Iterable[Run], n: int) -> tuple[list[Run], list[Task]]:

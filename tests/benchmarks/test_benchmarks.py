@@ -790,6 +790,27 @@ def test_evaluations_are_counted_from_the_initial_points_of_each_problem():
         cut([area], 0)
 
 
+@pytest.mark.parametrize("name", ["func3c", "esp-flow", "conditional-jenatton"])
+def test_the_summary_knows_how_many_points_were_given(name):
+    values = np.arange(100.0)[::-1]
+    initial = make_problem(name).n_initial
+    run = Run(Task(name, "original", "a", 0), values, values, 100 - initial)
+    (kept,), _ = cut([run], 50)
+    assert len(kept.values) == initial + 50
+    ((curve,),) = curves([kept]).values()
+    assert curve.best.tolist() == values[max(0, initial - 1) : initial + 50].tolist()
+    assert len(curve.own_seconds) == len(curve.best) - 1
+
+
+@pytest.mark.parametrize("group", ["tables", "tuning-report", "conditional"])
+def test_groups_whose_methods_bring_their_points_are_counted_from_none(group):
+    tasks = [Task(name, "original", "a", 0) for name in GROUPS[group]]
+    runs = [Run(task, np.arange(9.0), np.arange(9.0), 9) for task in tasks]
+    kept, shorter = cut(runs, 9)
+    assert len(kept) == len(runs)
+    assert not shorter
+
+
 @pytest.mark.parametrize("option", ["--budget", "--jobs"])
 def test_counts_below_one_are_refused_on_the_command_line(option, capsys):
     command = ["run", "--problems", "func3c", "--methods", "random", "--seeds", "0"]
