@@ -441,7 +441,7 @@ def test_a_worker_that_dies_at_the_moment_of_its_task_costs_no_task(pool, monkey
     assert {type(outcome) for outcome in outcomes(pool).values()} == {Returned}
 
 
-def test_a_task_that_a_thread_cannot_hand_on_is_not_lost(pool, monkeypatch):
+def test_a_task_that_a_thread_cannot_hand_on_is_not_lost(pool, monkeypatch, tmp_path):
     ran_before(pool)
     run = WorkerProcess.run
     refused = []
@@ -454,7 +454,8 @@ def test_a_task_that_a_thread_cannot_hand_on_is_not_lost(pool, monkeypatch):
 
     monkeypatch.setattr(WorkerProcess, "run", refuse)
     for k in range(6):
-        pool.submit(k, os.getpid)
+        pool.submit(k, wait_until_there, tmp_path)
+    (tmp_path / "go").touch()  # others wait when the first ones end
     assert {type(outcome) for outcome in outcomes(pool).values()} == {Returned}
     assert refused
 
@@ -629,14 +630,15 @@ def test_a_cancelled_task_is_killed_once_a_spare_is_ready(pool):
     pool.submit("dropped", sleep_forever)
     while not pool.n_running:
         pool.next_event(0.02)
-    time.sleep(pool._start_seconds)  # it has run for longer than a start takes
+    start = pool._start_seconds
+    time.sleep(start)  # it has run for longer than a start takes
     pool.cancel("dropped")
     for name in ("next", "more"):  # one of them must take the slot that is freed
         pool.submit(name, lambda: (time.sleep(2.0), os.getpid())[1])
     assert {outcome.value for outcome in outcomes(pool).values()} & set(spares)
     (run,) = pool.abandoned[n_before:]
     assert (run.task_id, run.killed) == ("dropped", True)
-    assert run.finished - run.started >= pool._start_seconds
+    assert run.finished - run.started >= start
 
 
 def test_a_cancelled_task_that_ended_by_itself_is_told_too(pool):
