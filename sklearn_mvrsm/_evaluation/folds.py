@@ -168,7 +168,13 @@ def draw(cv: Any, X: Any, y: Any, split_params: Mapping[str, Any]) -> list[Split
 
 
 def _indices(part: Any, n_samples: int) -> IntArray:
-    """Return the indices of the samples that one half of a fold selects."""
+    """Return the indices of the samples that one half of a fold selects.
+
+    An array that is that already is not copied: folds of many samples are large.
+    """
+    is_plain = type(part) is np.ndarray and part.dtype == np.intp and part.ndim == 1
+    if is_plain and part.size and part.min() >= 0 and part.max() < n_samples:
+        return np.asarray(part)
     everyone = np.arange(n_samples)
     if isinstance(part, slice):
         return _some(everyone[part])

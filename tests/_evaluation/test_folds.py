@@ -7,7 +7,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.model_selection import KFold, ShuffleSplit, cross_val_score
+from sklearn.model_selection import (
+    KFold,
+    ShuffleSplit,
+    check_cv,
+    cross_val_score,
+)
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_mvrsm import MVRSMSearchCV
@@ -61,6 +66,13 @@ def test_order_and_repetitions_are_kept():
 def test_masks_slices_and_lists_become_indices(train, test):
     folds = FrozenFolds([(train, test)], 5)
     assert same(folds.split(), [(np.array([2, 3, 4]), np.array([0, 1]))])
+
+
+def test_folds_that_are_indices_already_are_not_copied():
+    halves = np.arange(6), np.arange(6, 10)
+    cv = check_cv([halves, halves])
+    for drawn in draw(cv, np.ones((10, 1)), None, {}):
+        assert all(one is other for one, other in zip(drawn, halves, strict=True))
 
 
 def test_folds_of_a_million_samples_take_a_few_bits_each():
