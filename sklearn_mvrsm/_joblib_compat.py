@@ -110,7 +110,7 @@ def close_result_writer(executor: Any) -> None:
 
 
 def report_death(executor: Any, process: Any) -> None:
-    """Tell an executor's thread that its process is gone, whoever holds a pipe."""
+    """Report to an executor's thread that its process is gone, whoever holds a pipe."""
     if os.name == "posix":
         reader, writer = os.pipe()
         os.close(writer)

@@ -79,7 +79,7 @@ class Cluster(Protocol):
 
 
 def active_cluster(n_jobs: int | None) -> Cluster | None:
-    """Look up where fits are to run, by the joblib backend in force.
+    """Return where fits are to run, by the joblib backend in force.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class BackendCluster:
         """Do nothing: not every backend can."""
 
     def close(self) -> None:
-        """Let go of the backend, which ends what still runs if it can."""
+        """Release the backend, which ends what still runs if it can."""
         self._resources.close()
 
 
@@ -244,11 +244,11 @@ class DaskCluster:
         self._resources = contextlib.ExitStack()
 
     def open(self) -> None:
-        """Give up the slot of the caller, if it runs in a task of the cluster."""
+        """Release the slot of the caller, if it runs in a task of the cluster."""
         self._resources.enter_context(self._backend.retrieval_context())
 
     def share(self, data: object) -> Any:
-        """Give an array to a process of the cluster, from which others take it."""
+        """Send an array to a process of the cluster, from which others read it."""
         self._check()
         return self._client.scatter(data, hash=False)
 
@@ -278,12 +278,12 @@ class DaskCluster:
         return future
 
     def cancel(self, handle: object) -> None:
-        """Have the scheduler forget a function. See `Cluster.cancel`."""
+        """Cancel a function in the scheduler. See `Cluster.cancel`."""
         with contextlib.suppress(Exception):  # the cluster may be gone
             self._client.cancel([handle], force=True)
 
     def close(self) -> None:
-        """Have the scheduler forget the marker, and all functions."""
+        """Cancel the marker, and all functions, in the scheduler."""
         marker = [] if self._marker is None else [self._marker]
         # in any case, though interrupted; and the cluster may be gone
         with self._resources, contextlib.suppress(Exception):
@@ -401,14 +401,14 @@ class RayCluster:
         return reference
 
     def cancel(self, handle: object) -> None:
-        """Have ray interrupt a function. See `Cluster.cancel`."""
+        """Interrupt a function through ray. See `Cluster.cancel`."""
         import ray
 
         with contextlib.suppress(Exception):  # ray may be gone
             ray.cancel(handle)
 
     def close(self) -> None:
-        """Have ray end the marker, and interrupt all functions."""
+        """Interrupt the marker and all functions through ray."""
         for handle in [*self._markers, *self._running]:
             self.cancel(handle)
         self._markers = []

@@ -1,4 +1,4 @@
-"""State that a process of a cluster keeps for one search: the data, and children.
+"""State that a cluster worker keeps for one search: the data, and children.
 
 Each task of the cluster runs its fit in a child that can be killed, so that no fit can
 hurt the process of the cluster. A child stays for the next task, and all of it until

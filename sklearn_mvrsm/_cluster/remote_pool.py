@@ -149,7 +149,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
         return False
 
     def close(self) -> None:
-        """Have the cluster kill all that runs, and remove the data."""
+        """Kill all that runs on the cluster, and remove the data."""
         self._closed = True
         with self._lock:
             self._queue.clear()
@@ -281,7 +281,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
 
 
 def _is_well(result: Any) -> bool:
-    """Whether the next task can be sent without consulting the caller.
+    """Return whether the next task can be sent without consulting the caller.
 
     After other outcomes the caller may want to drop tasks that wait.
     """
@@ -297,14 +297,14 @@ def _decoded(outcome: Outcome) -> Outcome:
 
 
 def _reason(result: HostReply | Lost) -> tuple[str, BaseException | None]:
-    """Say why there is no outcome."""
+    """Return why there is no outcome."""
     if isinstance(result, Lost):
         return f"the fit was lost: {summary(result.error)}", result.error
     return f"{result.place} ended before the fit", None
 
 
 def _is_import_error(error: BaseException | None) -> bool:
-    """Whether an exception, or one that it was raised from, is about an import."""
+    """Return whether an exception, or one it was raised from, is about an import."""
     if error is None:
         return False
     return any(issubclass(type(cause), ImportError) for cause in causes(error))

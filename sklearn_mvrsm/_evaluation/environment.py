@@ -55,7 +55,7 @@ class Surroundings:
 
     @classmethod
     def of_this_thread(cls) -> Self:
-        """Look them up."""
+        """Return those of this thread."""
         current = getattr(warnings, "_get_filters", lambda: warnings.filters)()
         return cls(get_config(), list(current))
 

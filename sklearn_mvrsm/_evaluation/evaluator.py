@@ -47,7 +47,7 @@ class Memory(Protocol):
     def recall(
         self, candidate: int, params: Mapping[str, Any]
     ) -> Mapping[int, FoldScore]:
-        """Give the folds of a candidate that need not be fitted, by number."""
+        """Return the folds of a candidate that need not be fitted, by number."""
 
     def record(self, fold: FoldScore) -> None:
         """Keep a fold that has just been finished."""
@@ -172,7 +172,7 @@ class Evaluator:
         folds: Sequence[int],
         tasks: Sequence[Any] | None = None,
     ) -> None:
-        """Have a candidate evaluated; earlier candidates and folds go first.
+        """Evaluate a candidate; earlier candidates and folds go first.
 
         Parameters
         ----------
@@ -318,7 +318,7 @@ class _Record:
             yield score
 
     def _skipped(self, fold: int) -> FoldScore:
-        """Say of a skipped fold whether, and where, it ran all the same."""
+        """Return the record of a skipped fold, which may have run all the same."""
         ran = self.arrived.pop(fold, None)
         if ran is None:
             killed = fold in self.begun
@@ -381,7 +381,7 @@ def _abandoned(run: Abandoned) -> FoldScore:
 
 
 def _told_here(score: FoldScore, task: Any) -> FoldScore:
-    """Have callbacks told of a fold here, where it ended on another machine."""
+    """Call callbacks here for a fold that ended on another machine."""
     if score.slot is None:  # whoever reads the record says that it has begun and ended
         return score
     try:

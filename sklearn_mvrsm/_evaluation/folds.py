@@ -35,7 +35,7 @@ class _Indices:
         return cls(indices.astype(kind), False)
 
     def restored(self, n_samples: int) -> IntArray:
-        """Give the indices as they were."""
+        """Return the indices as they were."""
         if self.are_bits:
             mask = np.unpackbits(self.stored, count=n_samples)
             return np.flatnonzero(mask)
@@ -71,7 +71,7 @@ class FrozenFolds:
         groups: object = None,
         **params: object,
     ) -> Iterator[Split]:
-        """Give the folds.
+        """Yield the folds.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ _BLOCK_BYTES = 2**18
 
 
 def reduce_array(value: object, *, by_path: bool) -> Any:
-    """Say how to pickle a large array, so that it can be mapped: a `Reducer`.
+    """Return how to pickle a large array, so that it can be mapped: a `Reducer`.
 
     What it gives back has the layout in memory that the array has, or one without the
     gaps. It is read-only.
@@ -80,7 +80,7 @@ def reduce_array(value: object, *, by_path: bool) -> Any:
 
 
 def _reduce_series(series: Any) -> Any:
-    """Say how to pickle a series of polars: numbers as an array, if all are there."""
+    """Return how to pickle a polars series: as an array, if no number is missing."""
     if not series.dtype.is_numeric() or series.estimated_size() < MIN_MAPPED:
         return NotImplemented
     try:
@@ -96,14 +96,14 @@ def _reduce_series(series: Any) -> Any:
 
 
 def _reduce_frame(frame: Any) -> Any:
-    """Say how to pickle a data frame of polars: by its columns, if it is large."""
+    """Return how to pickle a polars frame: by its columns, if it is large."""
     if frame.estimated_size() < MIN_MAPPED:
         return NotImplemented
     return type(frame), (frame.get_columns(),)
 
 
 def _reduce_block(block: Any) -> Any:
-    """Say how to pickle a block of a pandas frame: its own way copies gaps away."""
+    """Return how to pickle a block of a pandas frame: its own way copies gaps away."""
     known = _restorer_of_blocks()
     if known is None or type(block) is not known[0]:
         return NotImplemented
@@ -135,7 +135,7 @@ _FRAMES = {
 
 
 def _is_pickled_as_array(kind: type) -> bool:
-    """Whether a class of arrays has the pickle of arrays, and none of its own."""
+    """Return whether a class of arrays has the pickle of arrays, not its own."""
     names = ("__reduce__", "__reduce_ex__", "__setstate__")
     return kind not in copyreg.dispatch_table and all(
         getattr(kind, name) is getattr(np.ndarray, name) for name in names

@@ -56,7 +56,7 @@ class Answer:
 def enter_process(
     lifeline: Connection, parent: int, resources: Connection | None
 ) -> None:
-    """Give this process its group and its watch: the first thing that it does."""
+    """Start this process's own group and its watch; called before anything else."""
     if os.name == "posix":
         os.setpgid(0, 0)
         for number in (signal.SIGTTIN, signal.SIGTTOU):  # they would stop it for ever

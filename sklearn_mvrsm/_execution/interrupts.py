@@ -33,9 +33,9 @@ class Interrupts:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Let a short block come to its end; raise afterwards what came meanwhile.
+        """Shield a short block; raise afterwards what came meanwhile.
 
-        Who presses three times within it is heard at once.
+        The third Ctrl-C inside the block is raised immediately.
         """
         known, self._held, self._n_held = self._pressed, True, 0
         try:

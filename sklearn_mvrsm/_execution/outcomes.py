@@ -209,7 +209,7 @@ def summary(error: BaseException) -> str:
 
 
 def memory_limit_problem() -> str:
-    """Say why this platform cannot hold a fit to a memory limit; empty if it can."""
+    """Return why this platform has no memory limit for a fit; empty if it has one."""
     if sys.platform == "linux":
         return ""
     return f"only Linux enforces a limit on the memory of one fit, not {sys.platform}"
@@ -217,7 +217,7 @@ def memory_limit_problem() -> str:
 
 @contextlib.contextmanager
 def memory_limited(limit: int | None) -> Iterator[None]:
-    """Hold this process to ``limit`` bytes on top of what it uses at the start.
+    """Limit this process to ``limit`` bytes on top of what it uses at the start.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def memory_limited(limit: int | None) -> Iterator[None]:
 
 
 def _is_ours(frames: TracebackType) -> bool:
-    """Whether a traceback begins in this package."""
+    """Return whether a traceback begins in this package."""
     name = frames.tb_frame.f_globals.get("__name__")
     return isinstance(name, str) and name.partition(".")[0] == _PACKAGE
 
@@ -311,7 +311,7 @@ def _plainly_formatted(error: BaseException) -> str:
 
 
 def _is_about_memory(error: BaseException) -> bool:
-    """Whether an exception says that there was no memory."""
+    """Return whether an exception says that there was no memory."""
     kind = type(error)
     if issubclass(kind, MemoryError):
         return True

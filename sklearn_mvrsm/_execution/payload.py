@@ -226,7 +226,7 @@ class _Pickler(CloudPickler):  # type: ignore[misc]  # base is Any: cloudpickle 
         return reduced
 
     def _is_small(self, buffer: pickle.PickleBuffer) -> bool:
-        """Whether a buffer is to be pickled among the rest; else it is collected."""
+        """Return whether to pickle a buffer among the rest; else collect it."""
         view = buffer.raw()
         _, blocks = self._tokens.get(id(view.obj), (None, None))
         if blocks is None and view.nbytes < MIN_MAPPED:

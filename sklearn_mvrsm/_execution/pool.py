@@ -209,11 +209,11 @@ class ReportingPool(Pool, Generic[_Task, _Note]):
         """Start tasks that wait where there is room."""
 
     def _look(self) -> Event | None:
-        """Look after what runs; nobody reports that it should have ended."""
+        """Stop what should have ended, which nobody reports; return its event."""
         return None
 
     def _next_look(self) -> float:
-        """When to do that next, if nothing is reported before."""
+        """Return when to do that next, if nothing is reported before."""
         return math.inf
 
     @abstractmethod

@@ -138,7 +138,7 @@ class WorkerProcess:
         )
 
     def ends_within(self, seconds: float) -> bool:
-        """Whether the process is gone by then; wait for that."""
+        """Return whether the process is gone by then; wait for that."""
         end = time.monotonic() + seconds
         while not self.has_exited and time.monotonic() < end:
             time.sleep(0.01)
@@ -188,7 +188,7 @@ class WorkerProcess:
         self._resources.close()
 
     def notice_death(self, *, just_died: bool) -> None:
-        """Have the caller's thread learn that the process is gone, if it is.
+        """Report to the caller's thread that the process is gone, if it is.
 
         Left to itself the thread waits for the end of pipes that others may hold. For
         the parameter see `kill`.
@@ -238,7 +238,7 @@ def kill_all(workers: Iterable[WorkerProcess], *, just_died: bool = False) -> No
 
 @contextlib.contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Let a process that is started here ignore Ctrl-C until it has its own group."""
+    """Block Ctrl-C in a process that is started here until it has its own group."""
     if os.name == "posix":
         resource_tracker.ensure_running()  # starting it would lift the block
     with signals_blocked({signal.SIGINT}):

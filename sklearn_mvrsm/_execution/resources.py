@@ -125,7 +125,7 @@ def _parsed(line: bytes) -> tuple[str, str, str]:
 
 
 def report_resources(file: int) -> None:
-    """Have this process, and all that it starts, report named resources to a file.
+    """Report named resources of this process, and all that it starts, to a file.
 
     Parameters
     ----------

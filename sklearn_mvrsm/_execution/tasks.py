@@ -83,16 +83,16 @@ class Run:
         return stood_still() - self._stood_still
 
     def kill_time(self, spare_is_ready: bool) -> float:
-        """When to kill the worker, by what is known now; infinity if never."""
+        """Return when to kill the worker, by what is known now; infinity if never."""
         end = math.inf if self.deadline is None else self.deadline
         return min(end, self.patience_ends[not spare_is_ready]) + self.standstill
 
     def worker_died(self) -> bool:
-        """Whether it ended with its worker."""
+        """Return whether it ended with its worker."""
         return isinstance(self.future.exception(), BrokenProcessPool)
 
     def was_cut_short(self) -> bool:
-        """Whether the worker ended itself, at a limit that a standstill had used up."""
+        """Return whether it ended itself at a limit that a standstill used up."""
         limit = self.task.timeout
         if limit is None or not self.worker_died():
             return False
@@ -100,7 +100,7 @@ class Run:
         return elapsed - self.standstill < limit <= elapsed
 
     def is_healthy(self) -> bool:
-        """Whether its worker may take another task without anybody's consent.
+        """Return whether its worker can start the next task without the caller.
 
         After other outcomes the caller may want to drop tasks that wait.
         """
@@ -112,7 +112,7 @@ class Run:
         )
 
     def outcome(self) -> Outcome:
-        """Say what became of it, once it has ended by itself."""
+        """Return what became of it, once it has ended by itself."""
         limit = self.task.timeout
         if self.worker_died():
             elapsed = self.finished - self.started
@@ -171,7 +171,7 @@ class Problem:
 
 
 def setup_problem(worker: WorkerProcess) -> Problem | None:
-    """Say why a worker that should be ready is not."""
+    """Return why a worker that should be ready is not."""
     if worker.ready.exception() is not None:
         return Problem(False, worker.how_it_ended())
     outcome = decode(worker.ready.result())

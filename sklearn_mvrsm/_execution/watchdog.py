@@ -163,7 +163,7 @@ def start_reaper(
 
 @contextlib.contextmanager
 def signals_blocked(numbers: Collection[int]) -> Iterator[None]:
-    """Have a process that is started in a block begin with signals blocked."""
+    """Block signals in a process that is started inside the block."""
     if os.name != "posix":
         yield
         return

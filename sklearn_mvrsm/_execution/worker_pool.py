@@ -214,7 +214,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
     # ------------------------------------------------------------ tasks on slots
 
     def _fill(self) -> None:
-        """Give waiting tasks to idle slots; start the workers that are missing."""
+        """Start waiting tasks on idle slots, and the workers that are missing."""
         while len(self._slots) < min(self.n_workers, len(self._open)):
             self._slots.append(_Slot(len(self._slots)))
         self._start_missing()
@@ -291,7 +291,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
         return None
 
     def _notice_deaths(self) -> None:
-        """Have deaths of workers reported, whoever holds the ends of their pipes."""
+        """Report deaths of workers, whoever holds the ends of their pipes."""
         for slot in self._slots:
             if slot.worker is not None:
                 slot.worker.notice_death(just_died=slot.run is not None)
@@ -344,7 +344,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
         return self._stop_late_run()
 
     def _next_look(self) -> float:
-        """When the next run is late, or a spare due."""
+        """Return when the next run is late, or a spare due."""
         is_ready = self._spare.is_ready
         ends = [run.kill_time(is_ready) for run in self._runs()]
         return min([self._spare_due(), *ends])
@@ -356,7 +356,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
     # ------------------------------------------------------------ workers
 
     def _spare_due(self) -> float:
-        """When to start a spare, once all slots have their worker."""
+        """Return when to start a spare, once all slots have their worker."""
         if not all(slot.is_ready for slot in self._slots):
             return math.inf
         ends = [run.kill_time(False) for run in self._runs()]
@@ -416,7 +416,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
         self._replace(slots[0])
 
     def _count_idle_death(self, slot: _Slot) -> None:
-        """Give up if workers keep dying while they wait for a task."""
+        """Raise if workers keep dying while they wait for a task."""
         self._idle_deaths += 1
         worker = slot.worker
         assert worker is not None
