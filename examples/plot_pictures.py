@@ -24,9 +24,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_mvrsm import Categorical, Integer, MVRSMSearchCV, Real
 from sklearn_mvrsm.inspection import (
+    CandidatesDisplay,
     ConvergenceDisplay,
     ImportanceDisplay,
     ParallelCoordinatesDisplay,
+    ParetoDisplay,
     SurrogateDisplay,
     TimelineDisplay,
 )
@@ -57,8 +59,17 @@ with warnings.catch_warnings():
 # %%
 # How the best score grew
 # -----------------------
-# A point is a candidate, a cross at the bottom one that failed.
+# A point is a candidate, a cross at the bottom one that failed. The model proposes from
+# the dashed line on.
 ConvergenceDisplay.from_estimator(search).plot()
+plt.show()
+
+# %%
+# The score against each parameter
+# --------------------------------
+# The candidates as they are, the later the brighter. Those of one category are drawn
+# apart, so that none hides another. The star is the best.
+CandidatesDisplay.from_estimator(search).plot()
 plt.show()
 
 # %%
@@ -80,12 +91,24 @@ plt.show()
 # %%
 # The model of the score
 # ----------------------
-# A slice through the best candidate, along one parameter or two.
-SurrogateDisplay.from_estimator(search, ["model__gamma"]).plot()
+# A slice through the best candidate that has the parameter, along one parameter or two.
+# Each model is shown at its own best candidate.
+SurrogateDisplay.from_estimator(search, "model").plot()
+plt.show()
+
+# %%
+SurrogateDisplay.from_estimator(search, "model__gamma").plot()
 plt.show()
 
 # %%
 SurrogateDisplay.from_estimator(search, ["model__C", "model__gamma"]).plot()
+plt.show()
+
+# %%
+# Score and time
+# --------------
+# The line joins the candidates that no other one beats in both.
+ParetoDisplay.from_estimator(search, ["fit_time", "score"]).plot()
 plt.show()
 
 # %%

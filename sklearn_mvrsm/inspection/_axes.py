@@ -79,6 +79,7 @@ def parameter_axes(space: SearchSpace) -> tuple[Axis, ...]:
     Alternatives that have the same parameter share its axis if it means the same in
     them: numbers on the same scale, or categories, of which the axis has all. What
     picks one of several dicts has an axis only if no parameter shows the choice.
+    Objects that are written alike are one category, unless they alone show it.
 
     Raises
     ------
@@ -95,9 +96,14 @@ def parameter_axes(space: SearchSpace) -> tuple[Axis, ...]:
     first = {key: space.parameters[alike[key][0]].alternative for key in alike}
     keys = sorted(alike, key=lambda key: (order[key[0]], first[key]))
     names = [key[0] for key in keys]
-    axes = [_axis(space, alike[key], ambiguous=names.count(key[0]) > 1) for key in keys]
-    if any(shows_choice(space, axis) for axis in axes if axis.name != ALTERNATIVE):
-        axes = [axis for axis in axes if axis.name != ALTERNATIVE]
+    for by_text in (True, False):
+        axes = [
+            _axis(space, alike[key], by_text, ambiguous=names.count(key[0]) > 1)
+            for key in keys
+        ]
+        named = [axis for axis in axes if axis.name != ALTERNATIVE]
+        if any(shows_choice(space, axis) for axis in named):
+            return tuple(named)
     return tuple(axes)
 
 
@@ -145,13 +151,20 @@ def exchange_choice(space: SearchSpace, axes: Sequence[Axis], k: int) -> IntArra
     -------
     ndarray of int of shape (n_dicts, n_dicts)
         Entry (a, b) is a dict with what b has of the parameter, and what a has of the
-        others that show the choice; b where there is none.
+        others that show the choice. Where there is none it is b if no other parameter
+        tells more dicts apart, else a.
     """
     n_dicts = _n_alternatives(space)
     shown = [axis for axis in axes if shows_choice(space, axis) and axis.places]
-    offered = np.array([_offered(space, axis, n_dicts) for axis in shown])
+    sets = [_values_of_dicts(space, axis, n_dicts) for axis in shown]
+    offered = np.array([[each.index(one) for one in each] for each in sets])
     own = np.array([axis is axes[k] for axis in shown])
+    apart = np.array(
+        [sum(a.isdisjoint(b) for a in each for b in each) for each in sets]
+    )
     table = np.tile(np.arange(n_dicts), (n_dicts, 1))
+    if apart[own][0] < apart.max():
+        table = table.T.copy()
     for a, b in np.ndindex(n_dicts, n_dicts):
         wanted = np.where(own, offered[:, b], offered[:, a])
         fits = np.flatnonzero((offered == wanted[:, np.newaxis]).all(axis=0))
@@ -165,16 +178,16 @@ def _n_alternatives(space: SearchSpace) -> int:
     return int(picker.parameter.size) if picker.name is None else 1
 
 
-def _offered(space: SearchSpace, axis: Axis, n_dicts: int) -> list[int]:
-    """Return a number for each dict, equal where the same values are offered."""
+def _values_of_dicts(
+    space: SearchSpace, axis: Axis, n_dicts: int
+) -> list[frozenset[int]]:
+    """Return the values that each dict offers of a parameter that shows the choice."""
     if axis.name == ALTERNATIVE:
-        return list(range(n_dicts))
-    sets: dict[frozenset[int], int] = {}
-    numbers = [0] * n_dicts
+        return [frozenset([k]) for k in range(n_dicts)]
+    values = [frozenset[int]()] * n_dicts
     for j, places in zip(axis.coordinates, axis.places, strict=True):
-        number = sets.setdefault(frozenset(places), len(sets))
-        numbers[space.parameters[j].alternative] = number
-    return numbers
+        values[space.parameters[j].alternative] = frozenset(places)
+    return values
 
 
 def read_points(
@@ -228,7 +241,9 @@ def _meaning(parameter: Any) -> tuple[object, ...]:
     return (type(parameter), *map(_text, parameter.values))
 
 
-def _axis(space: SearchSpace, coordinates: list[int], *, ambiguous: bool) -> Axis:
+def _axis(
+    space: SearchSpace, coordinates: list[int], by_text: bool, *, ambiguous: bool
+) -> Axis:
     dimensions = [space.parameters[j] for j in coordinates]
     name = dimensions[0].name
     label = ALTERNATIVE if name is None else name
@@ -248,7 +263,11 @@ def _axis(space: SearchSpace, coordinates: list[int], *, ambiguous: bool) -> Axi
     values: dict[str, Any] = {}
     places = []
     for each in parameters:
-        texts = _told_apart([_text(value) for value in each.values])
+        texts = [
+            _text(value) if by_text or not _is_object(value) else f"{id(value)}"
+            for value in each.values
+        ]
+        texts = _told_apart(texts)
         for text, value in zip(texts, each.values, strict=True):
             values.setdefault(text, value)
         places.append(texts)
@@ -263,6 +282,11 @@ def _axis(space: SearchSpace, coordinates: list[int], *, ambiguous: bool) -> Axi
         True,
         tuple(tuple(number[text] for text in texts) for texts in places),
     )
+
+
+def _is_object(value: object) -> bool:
+    """Whether a value that is written as another one can still be another one."""
+    return hasattr(value, "get_params") and not isinstance(value, type)
 
 
 def _told_apart(texts: list[str]) -> list[str]:

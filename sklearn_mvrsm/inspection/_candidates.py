@@ -188,7 +188,7 @@ class CandidatesDisplay(AllCandidates):
         self.ax_.set_axis_off()
         grid = self.ax_.get_subplotspec().subgridspec(rows, columns)
         self.axes_, self.points_, self.failures_ = [], [], []
-        limits, n_hidden = score_limits(self.scores, sign=self.sign)
+        limits, n_hidden = score_limits(self.scores, self._best_of_each, self.sign)
         for k in range(n):
             first = self.axes_[0] if self.axes_ else None
             ax = self.figure_.add_subplot(grid[k // columns, k % columns], sharey=first)
@@ -209,6 +209,14 @@ class CandidatesDisplay(AllCandidates):
         note = "; ".join(filter(None, notes))
         self.axes_[0].set_title(note, fontsize="small", loc="left")
         return self
+
+    @property
+    def _best_of_each(self) -> FloatArray:
+        """Best score with each parameter, nan without any: so much must be seen."""
+        scores = self.sign * np.where(
+            np.isnan(self.values), np.nan, self.scores[:, np.newaxis]
+        )
+        return np.asarray(self.sign * np.fmax.reduce(scores, axis=0))
 
     def _plot_parameter(self, k: int, letters: int) -> None:
         axis, ax = self.axes[k], self.axes_[k]

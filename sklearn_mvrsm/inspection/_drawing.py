@@ -133,7 +133,7 @@ def score_limits(
         low = max(low, high - _ROOM * (high - middle))
     if inside is not None:
         shown = sign * inside[np.isfinite(inside)]
-        low, high = min(low, *shown), max(high, *shown)
+        low, high = min([low, *shown]), max([high, *shown])
     margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
     limits = float(low - 2.0 * margin), float(high + margin)
     n_hidden = int((known < limits[0]).sum())

@@ -70,6 +70,16 @@ def test_the_choice_is_an_axis_with_the_names_of_classes(choice, plt):
     assert set(ImportanceDisplay.from_estimator(choice).names) == set(names(display))
 
 
+def test_the_best_candidate_of_each_model_is_in_the_picture(plt):
+    def score(params):
+        is_tree = isinstance(params["clf"], DecisionTreeClassifier)
+        return 0.1 if is_tree else 0.95 + 0.01 * params["clf__C"]
+
+    made = fitted(score, CHOICES["any_of"], n_iter=20)
+    display = CandidatesDisplay.from_estimator(made).plot()
+    assert display.axes_[0].get_ylim()[0] < 0.1
+
+
 @pytest.mark.parametrize("parameters", ["clf", ["clf"], None])
 def test_each_model_is_shown_at_its_own_best_candidate(choice, parameters, plt):
     display = SurrogateDisplay.from_estimator(choice, parameters).plot()
@@ -119,6 +129,14 @@ def test_dicts_that_share_a_model_share_its_name():
     assert np.isfinite(surrogate.mean).all()
 
 
+def test_models_that_are_written_alike_are_numbered_where_nothing_else_shows_them():
+    models = [(SVC(), {"C": C}), (SVC(), {"gamma": Real(0, 1)})]
+    made = fitted(lambda params: 1.0, spaces.any_of({"clf": models}), n_iter=8)
+    display = ParallelCoordinatesDisplay.from_estimator(made)
+    assert names(display) == ["clf", "clf__C", "clf__gamma"]
+    assert display.axes[0].ticks == ("SVC #0", "SVC #1")
+
+
 def test_two_choices_are_told_apart_by_their_importance():
     def score(params):
         is_tree = isinstance(params["clf"], DecisionTreeClassifier)
@@ -130,6 +148,22 @@ def test_two_choices_are_told_apart_by_their_importance():
     assert display.names == ("clf", "scale", "clf__depth")
     assert display.total == pytest.approx([0.8, 0.2, 0.0], abs=0.06)
     assert display.first_order == pytest.approx([0.8, 0.2, 0.0], abs=0.06)
+
+
+def test_a_choice_that_is_not_free_of_another_one_is_still_told_apart():
+    def score(params):
+        return 2.0 * isinstance(params["clf"], DecisionTreeClassifier)
+
+    space = [
+        {"prepare": ["full"], "clf": [LINEAR], "clf__C": C},
+        {"prepare": ["full", "plain"], "clf": [TREE], "clf__depth": DEPTH},
+    ]
+    made = fitted(score, space, n_iter=40)
+    display = ImportanceDisplay.from_estimator(made)
+    assert display.names[0] == "clf"
+    assert display.total[0] == pytest.approx(1.0, abs=0.05)
+    surrogate = SurrogateDisplay.from_estimator(made, ["clf", "prepare"])
+    assert np.isnan(surrogate.mean).tolist() == [[False, True], [False, False]]
 
 
 def test_a_parameter_and_what_depends_on_it_are_not_the_default_picture():
