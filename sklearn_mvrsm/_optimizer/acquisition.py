@@ -15,6 +15,7 @@ from scipy.optimize import minimize
 from scipy.special import erfcx, ndtr
 
 from sklearn_mvrsm._domain import BoolArray, FloatArray
+from sklearn_mvrsm._optimizer.success import SuccessSlice
 from sklearn_mvrsm._surrogate import RealSlice
 
 __all__ = ["log_expected_improvement", "maximise_expected_improvement"]
@@ -75,7 +76,7 @@ def _log_h_far(z: _Floats) -> tuple[_Floats, _Floats]:
 
 
 def maximise_expected_improvement(
-    posterior: RealSlice,
+    slices: tuple[RealSlice, SuccessSlice | None],
     start: FloatArray,
     box: tuple[FloatArray, FloatArray],
     free: BoolArray,
@@ -85,8 +86,9 @@ def maximise_expected_improvement(
 
     Parameters
     ----------
-    posterior : RealSlice
-        At the categories, integers and activity of ``start``.
+    slices : tuple of RealSlice and (SuccessSlice or None)
+        Of the values, and of what is added to the logarithm; at the categories,
+        integers and activity of ``start``.
     start : ndarray of shape (d,)
     box : tuple of ndarray of shape (d,) and ndarray of shape (d,)
         Lower and upper bounds; ``start`` is inside.
@@ -100,8 +102,9 @@ def maximise_expected_improvement(
     point : ndarray of shape (d,)
         Inside the box.
     score : float
-        ``log EI`` there.
+        ``log EI`` there, with what is added.
     """
+    posterior, success = slices
     moving = np.flatnonzero(free)
     point = start.copy()
 
@@ -115,7 +118,11 @@ def maximise_expected_improvement(
         gradient = here.gradient(
             -slope / here.deviation, float(1.0 - slope * z) / here.deviation
         )
-        return -(math.log(here.deviation) + log_h), -gradient[moving]
+        score = math.log(here.deviation) + log_h
+        if success is not None:
+            log_p, slope_p = success.at(point)
+            score, gradient = score + log_p, gradient + slope_p
+        return -score, -gradient[moving]
 
     low, high = (bound[moving] for bound in box)
     result = minimize(

@@ -18,6 +18,7 @@ from sklearn_mvrsm._optimizer.acquisition import (
 from sklearn_mvrsm._optimizer.candidates import admissible, neighbours
 from sklearn_mvrsm._optimizer.model_step import ModelStep
 from sklearn_mvrsm._optimizer.step_control import StepControl
+from sklearn_mvrsm._optimizer.success import Success
 from sklearn_mvrsm._surrogate import Surrogate
 
 __all__ = ["CoordinateStep"]
@@ -52,6 +53,8 @@ class CoordinateStep:
         Where configurations live.
     surrogate : Surrogate
         Solved for the values observed.
+    success : Success
+        What is added to the logarithm of expected improvement.
     control : StepControl
         How far a step reaches, and how many coordinates it changes.
     judged : ModelStep or None
@@ -60,6 +63,7 @@ class CoordinateStep:
 
     region: Region
     surrogate: Surrogate
+    success: Success
     control: StepControl
     judged: ModelStep | None
 
@@ -126,7 +130,11 @@ class CoordinateStep:
             low = np.maximum(domain.lower, start - reach)
             high = np.minimum(domain.upper, start + reach)
             top, score = maximise_expected_improvement(
-                posterior, start, (low, high), free, self._iterations()
+                (posterior, self.success.real_slice(start, active)),
+                start,
+                (low, high),
+                free,
+                self._iterations(),
             )
             top = self.region.canonical(np.clip(_on_grid(domain, top, free), low, high))
             if score > highest and len(admissible(self.region, top[np.newaxis], seen)):
@@ -157,7 +165,8 @@ class CoordinateStep:
         active = self.region.active(points)
         value, deviation = self.surrogate.predict_with_deviation(points, active)
         # the best value is mapped to 0
-        return log_expected_improvement(value, deviation, 0.0)
+        improvement = log_expected_improvement(value, deviation, 0.0)
+        return improvement + self.success.log_factor(points, active)
 
 
 def _best(values: FloatArray, count: int, rng: np.random.Generator) -> IntArray:

@@ -12,20 +12,21 @@ which expected improvement would give up after few points.
 
 import numpy as np
 
-from sklearn_mvrsm._domain import FloatArray, IntArray, Region
+from sklearn_mvrsm._domain import FloatArray, Region
 from sklearn_mvrsm._history import History, impute_failures
 from sklearn_mvrsm._optimizer.candidates import admissible
 from sklearn_mvrsm._optimizer.coordinate_step import CoordinateStep
 from sklearn_mvrsm._optimizer.model_step import ModelStep
+from sklearn_mvrsm._optimizer.observed_surrogate import ObservedSurrogate, retained
 from sklearn_mvrsm._optimizer.step_control import COORDINATE, MODEL, StepControl
-from sklearn_mvrsm._surrogate import CAPACITY, FORGET, Surrogate
+from sklearn_mvrsm._optimizer.success import Success
+from sklearn_mvrsm._surrogate import CAPACITY, Surrogate
 
 __all__ = ["MvrsmMethod"]
 
 
 FEWEST_INITIAL, MOST_INITIAL = 6, 24  # initial points: the fewest, and one more
 COORDINATES_A_POINT = 3  # for so many coordinates
-GROWTH = 1.15  # the model is fitted again when there are so many times more values
 JUDGED_D = 40  # coordinates up to which expected improvement judges the paper's step
 PROBES = 256  # points that tell whether all coordinates always exist
 PREDICT_ROWS = 2000  # points predicted at a time, to bound the memory
@@ -46,17 +47,20 @@ class MvrsmMethod:
 
     def __init__(self, region: Region, seed: int) -> None:
         self.region = region
-        self.surrogate = Surrogate(region.domain, seed)
-        self._rows: list[int] = []  # trials that the surrogate holds
-        self._known = 0  # trials that were offered to it
-        self._fitted_at = 0  # trials that it held when it was fitted
+        self.observed = ObservedSurrogate(region, seed)
+        self.surrogate = self.observed.surrogate
+        self.success = Success(region, seed)
         self.control = StepControl(region.domain.d)
         self.model_step = ModelStep(region, self.surrogate)
         probes = region.domain.sample(np.random.default_rng(seed), PROBES)
         everywhere = bool(region.active(region.canonical(probes)).all())
         judged = everywhere and region.domain.d <= JUDGED_D
         self.coordinate_step = CoordinateStep(
-            region, self.surrogate, self.control, self.model_step if judged else None
+            region,
+            self.surrogate,
+            self.success,
+            self.control,
+            self.model_step if judged else None,
         )
 
     @property
@@ -88,10 +92,12 @@ class MvrsmMethod:
         ndarray of shape (d,)
             It may be a repetition or infeasible: the caller draws again then.
         """
-        self._refresh(history)
-        points = history.points[self._rows]
-        values = impute_failures(history.values[self._rows])
-        self.surrogate.solve(values)
+        failed = ~np.isfinite(history.values)
+        if failed.any():
+            self.success.observe(history.points, failed)
+        points, values = self.observed.observe(
+            history.points, history.values, np.flatnonzero(~failed)
+        )
         if len(history.pending):
             pending = history.pending
             self.surrogate.fantasize(pending, self.region.active(pending))
@@ -99,12 +105,13 @@ class MvrsmMethod:
         kind = COORDINATE if judged else self.control.draw(rng)
         if kind == MODEL:
             point = self.model_step.propose(points, values, rng)
-            if not len(admissible(self.region, point[np.newaxis], history.seen)):
+            known = not len(admissible(self.region, point[np.newaxis], history.seen))
+            if known or not self.success.is_likely(point, self.region.active(point)):
                 self.control.count(MODEL, better=False)
                 kind = COORDINATE
         if kind == COORDINATE:
             point = self.coordinate_step.propose(points, values, history.seen, rng)
-        self.surrogate.truncate(len(self._rows))
+        self.surrogate.truncate(len(values))
         self.control.propose(point, kind, history.pending)
         return point
 
@@ -125,9 +132,9 @@ class MvrsmMethod:
         value, deviation : ndarray of shape (n,)
         """
         values = impute_failures(history.values)
-        rows = np.array([*self._rows, *range(self._known, len(values))])
+        rows = np.arange(len(values))
         if len(rows) > CAPACITY:
-            rows = _retained(rows, values[rows])
+            rows = retained(rows, values[rows])
         observed, values = history.points[rows], values[rows]
         surrogate = Surrogate(self.region.domain, self.surrogate.seed)
         surrogate.fit_hyperparameters(observed, self.region.active(observed), values)
@@ -138,33 +145,3 @@ class MvrsmMethod:
         ]
         value, deviation = (np.concatenate(each) for each in zip(*parts, strict=True))
         return surrogate.output.invert(value, deviation)
-
-    def _refresh(self, history: History) -> None:
-        """Bring the surrogate up to date, at a bounded cost."""
-        n = len(history.points)
-        new, self._known = history.points[self._known :], n
-        self._rows += range(n - len(new), n)
-        crowded = len(self._rows) > CAPACITY
-        if crowded:
-            values = impute_failures(history.values[self._rows])
-            self._rows = _retained(np.array(self._rows), values).tolist()
-        if crowded or len(self._rows) >= GROWTH * self._fitted_at:
-            self._fitted_at = len(self._rows)
-            points = history.points[self._rows]
-            values = impute_failures(history.values[self._rows])
-            self.surrogate.fit_hyperparameters(
-                points, self.region.active(points), values
-            )
-        elif len(new):
-            self.surrogate.append(new, self.region.active(new))
-
-
-def _retained(rows: IntArray, values: FloatArray) -> IntArray:
-    """Choose the trials to keep, ascending: good or late, and always the best.
-
-    Those with the greatest sum of ranks in value and age are dropped.
-    """
-    rank = np.argsort(np.argsort(values, kind="stable"))
-    age = np.arange(len(rows))[::-1]
-    keep = np.argsort(rank + age, kind="stable")[: int(CAPACITY * (1.0 - FORGET))]
-    return np.sort(rows[np.union1d(keep, [np.argmin(values)])])

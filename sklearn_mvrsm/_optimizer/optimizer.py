@@ -269,7 +269,7 @@ class MVRSMOptimizer:
             As returned by :meth:`ask`, or any other configuration of the space.
         value : float
             Lower is better. A value that is not finite is a failure: it never
-            counts as the best, and the surrogate is shown a finite penalty.
+            counts as the best, and its surroundings are avoided.
 
         Raises
         ------

@@ -49,8 +49,8 @@ class MVRSMSampler(BaseSampler):
     what has had different ranges, is sampled at random (*independent sampling*), as
     is everything once a finite space has been tried in full.
 
-    A failed trial counts as bad as the worst complete one. A pruned trial counts as its
-    last intermediate value, but never better than the median of the complete ones.
+    Where trials fail is learnt, and avoided. A pruned trial counts as its last
+    intermediate value, but never better than the median of the complete ones.
     Running trials, of other workers too, are taken to have their predicted values.
 
     The sampler keeps no state but its seed: any storage will do, workers come and go,

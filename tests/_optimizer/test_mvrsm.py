@@ -24,7 +24,8 @@ from sklearn_mvrsm._optimizer.coordinate_step import (
     _best,
 )
 from sklearn_mvrsm._optimizer.model_step import ModelStep
-from sklearn_mvrsm._optimizer.mvrsm import MvrsmMethod, _retained
+from sklearn_mvrsm._optimizer.mvrsm import MvrsmMethod
+from sklearn_mvrsm._optimizer.observed_surrogate import retained
 from sklearn_mvrsm._optimizer.step_control import (
     COORDINATE,
     FLOOR,
@@ -502,7 +503,7 @@ def test_what_is_stored_is_bounded_and_the_best_is_never_forgotten():
         bench.tell_random(n)
         bench.pending.clear()
         bench.ask()
-        rows = np.array(bench.method._rows)
+        rows = np.array(bench.method.observed.rows)
         assert len(rows) <= CAPACITY
         assert bench.method.surrogate.n == len(rows)
         assert np.all(np.diff(rows) > 0)
@@ -515,7 +516,7 @@ def test_what_is_stored_is_bounded_and_the_best_is_never_forgotten():
 def test_the_old_and_bad_are_forgotten_first(n):
     rng = np.random.default_rng(0)
     rows, values = np.arange(n) * 2, rng.normal(size=n)
-    kept = _retained(rows, values)
+    kept = retained(rows, values)
     assert 0.8 * CAPACITY < len(kept) <= CAPACITY
     assert np.all(np.diff(kept) > 0)
     index = kept // 2

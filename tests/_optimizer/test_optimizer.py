@@ -1193,10 +1193,10 @@ def test_an_optimum_on_the_edge_of_what_is_allowed_is_found():
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("best", [0.25, 0.48, 0.9], ids=["far", "near", "inside"])
-def test_a_region_that_fails_is_avoided(best):
+def test_a_region_that_fails_is_avoided_and_the_best_beside_it_found(best):
     """Half of the box fails; the optimum is far from there, near, or inside."""
     space = {"x": Real(0, 1), "y": Real(0, 1), "k": Integer(0, 9), "c": list("abc")}
-    failed = []
+    failed, left = [], []
     for seed in range(2):
         optimizer = MVRSMOptimizer(space, n_initial_points=10, random_state=seed)
         for _ in range(48):
@@ -1205,6 +1205,8 @@ def test_a_region_that_fails_is_avoided(best):
             value = (params["x"] - best) ** 2 + (params["y"] - 0.7) ** 2
             value += 0.01 * (params["k"] - 3) ** 2 + 0.1 * (params["c"] != "b")
             optimizer.tell(params, np.nan if failed[-1] else value)
+        left.append(optimizer.best_value - max(best - 0.5, 0.0) ** 2)
+    assert max(left) < 0.01
     quarters = np.reshape(failed, (2, 4, 12)).mean(axis=(0, 2))
     assert quarters[0] > 0.2
     assert quarters[-1] < 0.6 * quarters[0]
