@@ -229,8 +229,8 @@ def lean_caller(search: Any) -> Any:
         vars(lean).pop(name, None)
     if isinstance(lean.cv, Iterator):
         lean.cv = None
-    if hasattr(lean, "callback"):
-        lean.callback = None
+    for name in {"callback", "known_results"} & vars(lean).keys():
+        setattr(lean, name, None)
     return lean
 
 

@@ -54,11 +54,14 @@ class Decisive:
         It may name the metric that the search follows.
     initial_points : sequence of mapping
         Configurations to be evaluated first.
+    known_results : sequence of (mapping, float)
+        Configurations with their values.
     """
 
     options: Mapping[str, object]
     refit: object
     initial_points: Sequence[Mapping[str, Any]]
+    known_results: Sequence[tuple[Mapping[str, Any], float]] = ()
 
 
 def fingerprint(
@@ -88,6 +91,10 @@ def fingerprint(
     TypeError, ValueError
         If the data cannot be read, or an initial point is not in the space.
     """
+    known = {}
+    if decisive.known_results:
+        pairs = [[space.to_codes(p), repr(v)] for p, v in decisive.known_results]
+        known["known_results"] = {"number": len(pairs), "content": describe(pairs)}
     metadata = {"fit parameters": job.fit_params, "score parameters": job.score_params}
     return {
         "space": _describe_space(space, unread),
@@ -112,6 +119,7 @@ def fingerprint(
         "arguments": {
             **{name: describe(value) for name, value in decisive.options.items()},
             "initial_points": _codes(space, decisive.initial_points),
+            **known,
         },
     }
 

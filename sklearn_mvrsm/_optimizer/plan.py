@@ -66,6 +66,7 @@ def make_optimizer(
     points: Sequence[Mapping[str, Any]] = (),
     default: Mapping[str, Any] | None = None,
     portfolio: Sequence[Mapping[str, Any]] = (),
+    known: Sequence[tuple[Mapping[str, Any], float]] = (),
 ) -> MVRSMOptimizer:
     """Make the optimiser of a search, with its first candidates queued.
 
@@ -85,6 +86,8 @@ def make_optimizer(
         It follows them, unless it is one of them.
     portfolio : sequence of mapping
         They follow, as far as half of the planned candidates have been queued.
+    known : sequence of (mapping, float)
+        Configurations with their values, to be told first.
 
     Returns
     -------
@@ -101,9 +104,11 @@ def make_optimizer(
         method=method,
         n_initial_points=plan.n_initial_points,
         random_state=plan.random_state,
-        n_iter=plan.n_iter,
+        n_iter=None if plan.n_iter is None else plan.n_iter + len(known),
         include_default=False,
     )
+    for params, value in known:
+        optimizer.tell(params, value)
     enqueue_first(optimizer, points, n_iter)
     queued = {space.encode(each).tobytes() for each in points}
     if default is not None:

@@ -68,6 +68,8 @@ class SearchLoop:
         Returns the callback contexts of the folds of a candidate, or None.
     observers : sequence of Observer
         Called in this order; the objective comes before them.
+    n_known : int
+        How many configurations the optimiser knew before.
     report : callable
         ``report(number, candidate)`` is called once for each finished candidate, in
         the order of asking, and just after its value was told. What returns True ends
@@ -89,6 +91,7 @@ class SearchLoop:
         objective: Objective,
         fold_tasks: Callable[[int], Sequence[Any] | None],
         observers: Sequence[Observer] = (),
+        n_known: int = 0,
         report: Callable[[int, Candidate], bool] = lambda number, candidate: False,
         timeout: float | None = None,
     ) -> None:
@@ -99,6 +102,7 @@ class SearchLoop:
         self._objective = objective
         self._fold_tasks = fold_tasks
         self._observers = (objective, *observers)
+        self._n_known = n_known
         self._report = report
         self._timeout = timeout
         self._last_news = 0.0  # before the first fit starts, less the standstill
@@ -265,13 +269,13 @@ class SearchLoop:
                 self._stopped |= self._report(k, candidate)
 
     def _warn_exhausted(self) -> None:
-        n = len(self._rows)
+        n = len(self._rows) + self._n_known
         budget = f"n_iter={self._n_iter} candidates"
         if self._n_iter == math.inf:
             budget = f"timeout={self._timeout} seconds"
         warn(
             f"The space has only {n} configuration{'' if n == 1 else 's'}: the search "
-            f"ends after {n} instead of {budget}."
+            f"ends after {len(self._rows)} instead of {budget}."
         )
 
 

@@ -29,7 +29,7 @@ def format_results(
     *,
     error_score: float,
     return_train_score: bool,
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Build ``cv_results_``.
 
     A fold that failed counts with ``error_score``; one that was skipped is nan. The

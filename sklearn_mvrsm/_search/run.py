@@ -179,7 +179,14 @@ def run_search(
         is_seeded=settings.random_state is not None,
     ) as checkpoint:
         plan = plan if checkpoint is None else checkpoint.plan
-        new = functools.partial(make_optimizer, space, plan, settings.method, n_iter)
+        new = functools.partial(
+            make_optimizer,
+            space,
+            plan,
+            settings.method,
+            n_iter,
+            known=settings.known_results or (),
+        )
         optimizer = ReplayedOptimizer(new(points, default, portfolio), checkpoint, new)
         return _run_loop(settings, job, optimizer, objective, tree, keep)
 
@@ -223,6 +230,7 @@ def _run_loop(
             objective=objective,
             fold_tasks=tree.fold_tasks,
             observers=observers,
+            n_known=len(settings.known_results or ()),
             report=Reporter(as_callbacks(settings.callback), objective).report,
             timeout=settings.timeout,
         )

@@ -4,7 +4,7 @@ import copy
 import functools
 import numbers
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,6 +21,7 @@ from sklearn_mvrsm._search.checks import (
     check_scorer_routing,
     check_target,
 )
+from sklearn_mvrsm._search.earlier import read_earlier_results
 from sklearn_mvrsm._search.failures import no_candidate_in_time, warn_of_failures
 from sklearn_mvrsm._search.notebook import SummaryMixin
 from sklearn_mvrsm._search.objective import Objective
@@ -49,23 +50,6 @@ from sklearn_mvrsm._sklearn_compat import (
 from sklearn_mvrsm._space import SearchSpace, copied_containers
 from sklearn_mvrsm.callbacks import as_callbacks
 
-_FITTED = (
-    "best_estimator_",
-    "best_index_",
-    "best_params_",
-    "best_score_",
-    "cv_",
-    "cv_results_",
-    "feature_names_in_",
-    "fit_log_",
-    "multimetric_",
-    "n_splits_",
-    "optimizer_",
-    "refit_time_",
-    "scorer_",
-    "space_",
-)
-
 
 class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ignore[misc]  # base is Any: scikit-learn has no py.typed; once it has, strict mypy reports this line as unused
     """Search with cross-validation for parameters that maximise a score.
@@ -88,9 +72,9 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
     n_initial_points : int, default=None
         How many of them are random, at the start. None: a rule of the number of
         parameters, at most 24.
-    initial_points : list of dict, default=None
-        Candidates to evaluate first, such as earlier winners. They count among the
-        random ones.
+    initial_points : list of dict or fitted search, default=None
+        Candidates to evaluate first, such as earlier winners; of a search, its best
+        five. They count among the random ones.
     include_default : bool, default=True
         Whether the first candidate (after ``initial_points``) is the estimator as it
         is, so that the winner is never worse than that on the same folds. See the
@@ -152,6 +136,10 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         Called with a `~callbacks.CandidateResult` after each candidate, in their
         order whatever ``n_jobs``. If one returns True, the search ends with the
         candidates in flight. See `callbacks`.
+    known_results : object, default=None
+        Results of the same objective that the optimiser learns from without a fit: a
+        fitted search, a ``cv_results_`` (also as a data frame), pairs ``(params,
+        score)``, or a list of these. They are no candidates of this search.
 
     Attributes
     ----------
@@ -247,7 +235,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         "param_space": [Mapping, list, tuple, SearchSpace, StrOptions({"auto"})],
         "n_iter": [Interval(numbers.Integral, 1, None, closed="left"), None],
         "n_initial_points": [Interval(numbers.Integral, 0, None, closed="left"), None],
-        "initial_points": [list, tuple, None],
+        "initial_points": [list, tuple, BaseSearchCV, None],
         "include_default": ["boolean"],
         "random_state": ["random_state"],
         "n_pending": [Interval(numbers.Integral, 1, None, closed="left")],
@@ -258,7 +246,6 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         "racing": ["boolean", Interval(numbers.Real, 0, 1, closed="neither")],
         "method": [StrOptions({"mvrsm", "paper"})],
         "progress": ["boolean"],
-        "callback": [callable, list, tuple, None],
     }
 
     def __init__(
@@ -268,7 +255,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         *,
         n_iter: int | None = 50,
         n_initial_points: int | None = None,
-        initial_points: Sequence[Mapping[str, Any]] | None = None,
+        initial_points: Any = None,
         include_default: bool = True,
         scoring: Any = None,
         refit: Any = True,
@@ -287,6 +274,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         method: str = "mvrsm",
         progress: bool = False,
         callback: Any = None,
+        known_results: Any = None,
     ) -> None:
         self.estimator = estimator
         self.param_space = param_space
@@ -311,6 +299,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         self.method = method
         self.progress = progress
         self.callback = callback
+        self.known_results = known_results
 
     def __sklearn_tags__(self) -> object:
         """Return the tags of the inner estimator, but for array API support."""
@@ -324,9 +313,11 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         Each fit clones them.
         """
         bare = copy.copy(self)
-        bare.param_space = bare.initial_points = None
+        own = {"param_space", "initial_points", "known_results"}
+        for name in own:
+            setattr(bare, name, None)
         cloned: Self = super(MVRSMSearchCV, bare).__sklearn_clone__()
-        for name in {"param_space", "initial_points"} & self.get_params(False).keys():
+        for name in own & self.get_params(False).keys():
             is_space = name == "param_space"
             setattr(
                 cloned, name, copied_containers(getattr(self, name), is_space=is_space)
@@ -366,8 +357,8 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         RuntimeError
             If another search is using the checkpoint.
         """
-        for name in _FITTED:
-            self.__dict__.pop(name, None)
+        for name in [each for each in self.__dict__ if each.endswith("_")]:
+            self.__dict__.pop(name)  # what an earlier fit has set
         settings = Settings.of(self)
         scorers = get_scorers(self)
         X, y = indexable(X, y)
@@ -394,6 +385,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         race = Race(settings.racing) if settings.racing else None
         check = functools.partial(check_refit, self)
         objective = Objective(scorers, settings.refit, check, race)
+        settings = read_earlier_results(settings, self.space_, objective)
         default = None
         if settings.include_default:
             default = first_point(self.space_, self.estimator, X)

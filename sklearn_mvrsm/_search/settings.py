@@ -72,6 +72,7 @@ class Settings:
     method: str
     progress: bool
     callback: object
+    known_results: Any
 
     @classmethod
     def of(cls, search: BaseSearchCV) -> Self:
@@ -120,7 +121,8 @@ class Settings:
         follows the search.
         """
         options = {name: getattr(self, name) for name in _DECISIVE}
-        return Decisive(options, self.refit, self.initial_points or ())
+        points, known = self.initial_points or (), self.known_results or ()
+        return Decisive(options, self.refit, points, known)
 
     def plan(self) -> Plan:
         """Return the plan of a new search; its seed is drawn from ``random_state``."""
