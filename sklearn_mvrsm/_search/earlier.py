@@ -93,9 +93,7 @@ def _results(place: str, given: object, metrics: Sequence[str]) -> Iterator[Resu
         return
     if isinstance(given, BaseSearchCV):
         if not hasattr(given, "cv_results_"):
-            raise ValueError(
-                f"'{place}' must be a search that is fitted, got {given!r}"
-            )
+            raise ValueError(f"'{place}' must be a fitted search, got {given!r}")
         given = given.cv_results_
     if isinstance(given, Mapping) or hasattr(given, "columns"):
         yield from _rows(place, given, metrics)

@@ -208,7 +208,7 @@ def test_a_checkpoint_is_of_these_results_and_resumes_with_them(
 ):
     whole = make(**{name: grid}, n_iter=9).fit(X, y)
     path = tmp_path / "search.jsonl"
-    make(**{name: grid}, n_iter=4, checkpoint=path).fit(X, y)
+    make(**{name: grid}, n_iter=6, checkpoint=path).fit(X, y)
     resumed = make(**{name: grid}, n_iter=9, checkpoint=path).fit(X, y)
     assert levels(resumed) == levels(whole)
     for other in (earlier, None):
