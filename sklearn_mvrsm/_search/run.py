@@ -208,19 +208,15 @@ def _run_loop(
     printer = Printer(settings.verbose, *sizes)
     observers: list[Observer] = [tree, printer]
     evaluator = _evaluator(settings, job, optimizer.checkpoint)
-    warn_of_idle_slots(settings, n_splits, evaluator.n_slots)
+    n_slots = evaluator.n_slots
+    warn_of_idle_slots(settings, n_splits, n_slots)
     with contextlib.ExitStack() as stack:
         if settings.progress:
-            bar = ProgressBar(*sizes, evaluator.n_slots, objective.score)
+            bar = ProgressBar(*sizes, n_slots, objective.score)
             observers.append(stack.enter_context(bar))
+        space, known = optimizer.space, optimizer.has_score
         observers.append(
-            CommonFailure(
-                optimizer.space,
-                settings,
-                objective,
-                evaluator.n_slots,
-                has_succeeded=optimizer.has_score,
-            )
+            CommonFailure(space, settings, objective, n_slots, has_succeeded=known)
         )
         loop = SearchLoop(
             optimizer,
