@@ -24,7 +24,6 @@ from sklearn_mvrsm._search.own_values import data_sizes, own_values
 from sklearn_mvrsm._search.reporter import Reporter
 from sklearn_mvrsm._search.settings import Settings
 from sklearn_mvrsm._space import SearchSpace, default_params
-from sklearn_mvrsm.callbacks import as_callbacks
 
 __all__ = ["SearchOutcome", "first_point", "make_portfolio", "make_space", "run_search"]
 
@@ -227,7 +226,7 @@ def _run_loop(
             fold_tasks=tree.fold_tasks,
             observers=observers,
             n_known=len(settings.known_results or ()),
-            report=Reporter(as_callbacks(settings.callback), objective).report,
+            report=Reporter(settings.callback, objective).report,
             timeout=settings.timeout,
         )
         printer.begin()

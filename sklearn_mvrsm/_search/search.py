@@ -48,7 +48,6 @@ from sklearn_mvrsm._sklearn_compat import (
     search_constraints,
 )
 from sklearn_mvrsm._space import SearchSpace, copied_containers
-from sklearn_mvrsm.callbacks import as_callbacks
 
 
 class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ignore[misc]  # base is Any: scikit-learn has no py.typed; once it has, strict mypy reports this line as unused
@@ -280,7 +279,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         self.param_space = param_space
         self.n_iter = n_iter
         self.n_initial_points = n_initial_points
-        self.initial_points = initial_points
+        self.initial_points, self.known_results = initial_points, known_results
         self.include_default = include_default
         self.scoring = scoring
         self.refit = refit
@@ -297,9 +296,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         self.checkpoint = checkpoint
         self.racing = racing
         self.method = method
-        self.progress = progress
-        self.callback = callback
-        self.known_results = known_results
+        self.progress, self.callback = progress, callback
 
     def __sklearn_tags__(self) -> object:
         """Return the tags of the inner estimator, but for array API support."""
@@ -363,7 +360,6 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         scorers = get_scorers(self)
         X, y = indexable(X, y)
         check_target(self, y)
-        as_callbacks(self.callback)
         check_memory_limit(settings.fit_memory_limit, settings.n_jobs)
         params = check_method_params(X, params=params)
         routed = routed_params(self, params)
@@ -395,9 +391,8 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
             settings, job, self.space_, default, learned, objective, tree, keep
         )
         if not outcome.candidates:
-            raise no_candidate_in_time(
-                settings.timeout, self.n_splits_, outcome.fit_log
-            )
+            limits = (settings.timeout, self.n_splits_)
+            raise no_candidate_in_time(*limits, outcome.fit_log)
         error_score = settings.score_of_failures
         warn_of_failures(outcome.candidates, self.cv_results_, error_score)
         tree.end_search()

@@ -13,6 +13,7 @@ from sklearn_mvrsm._optimizer import Plan
 from sklearn_mvrsm._sklearn_compat import BaseSearchCV
 from sklearn_mvrsm._space import plain
 from sklearn_mvrsm._warnings import warn
+from sklearn_mvrsm.callbacks import Callback, as_callbacks
 
 __all__ = ["Settings"]
 
@@ -71,7 +72,7 @@ class Settings:
     racing: bool | float
     method: str
     progress: bool
-    callback: object
+    callback: Sequence[Callback]
     known_results: Any
 
     @classmethod
@@ -80,8 +81,9 @@ class Settings:
 
         Raises
         ------
-        ValueError
-            If neither a number of candidates nor a time ends the search.
+        TypeError, ValueError
+            If a callback is none, or neither a number of candidates nor a time ends
+            the search.
         """
         values = {each.name: plain(getattr(search, each.name)) for each in fields(cls)}
         for name in _NUMBERS:
@@ -100,6 +102,7 @@ class Settings:
         limit = values["fit_memory_limit"]
         values["fit_memory_limit"] = None if limit in (None, np.inf) else int(limit)
         values["racing"] = 0.05 if values["racing"] is True else values["racing"]
+        values["callback"] = as_callbacks(values["callback"])
         return cls(**values)
 
     @property
