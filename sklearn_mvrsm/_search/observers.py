@@ -177,8 +177,11 @@ class ProgressBar(Observer):
 
     def waited(self, seconds: float) -> None:
         """Move a bar that shows time."""
-        if self._timeout is not None:
-            self._bar.update(int(min(seconds, self._timeout)) - self._bar.n)
+        if self._timeout is None:
+            return
+        passed = int(min(seconds, self._timeout)) - self._bar.n
+        if passed:  # else tqdm draws it anew each time, until the first fit starts
+            self._bar.update(passed)
 
     def _count_time(self, fold: FoldScore) -> None:
         """Start the bar's clock at the first fit that runs in this session."""

@@ -67,7 +67,12 @@ def test_the_clock_of_the_bar_begins_with_the_first_fit_that_is_run():
 
 def test_without_a_number_of_candidates_the_bar_shows_the_time(capsys):
     with make_bar(n_candidates=None, timeout=60.0) as bar:
-        bar.waited(0.0)
+        drawn = capsys.readouterr().err
+        bar._bar.mininterval = 0.0
+        for _ in range(3):
+            bar.waited(0.0)
+        assert capsys.readouterr().err == ""
+        assert "0/60 s" in drawn
         bar.started(0, {})
         done(bar, 0, 0, 0.5)
         finished(bar, 0, 0.5, 0.7)
