@@ -31,24 +31,24 @@ class CandidateResult:
     params : dict
         Its parameters: a copy, which may be altered.
     score : float
-        Mean test score of the metric that the search follows; of `minimize`, the value
-        of the function. nan if the candidate failed or was given up.
+        Mean test score of the metric that the search follows; of ``minimize``, the
+        value of the function. nan if the candidate failed or was given up.
     best_number : int or None
         Number of the best candidate so far, this one included; None while there is
         none.
     best_score : float
         Its score; nan while there is none.
     greater_is_better : bool
-        False in `minimize`.
+        False in ``minimize``.
     status : str
         As in ``cv_results_``, or "pruned" for a candidate that ``racing`` has given up.
     fold_scores : tuple of float
         Of the metric that the search follows; nan where a fold has none. Empty in
-        `minimize`.
+        ``minimize``.
     mean_scores : dict of str to float
         Mean test score of each metric; "score" is the name of a single one.
     fit_time : float
-        Seconds: mean over the fits that ran; nan in `minimize`.
+        Seconds: mean over the fits that ran; nan in ``minimize``.
     restored : bool
         Whether it was read from a checkpoint: nothing was fitted.
 
@@ -163,7 +163,7 @@ class StopAtScore:
     Parameters
     ----------
     score : float
-        The best score at least; in `minimize`, the lowest value at most.
+        The best score at least; in ``minimize``, the lowest value at most.
 
     Raises
     ------
