@@ -82,37 +82,37 @@ class Domain:
         """Pickle the bounds alone; what is derived is computed again."""
         return Domain, (self.category_sizes, self.integer_bounds, self.real_bounds)
 
-    @property
+    @cached_property
     def n_categorical(self) -> int:
         """Number of categorical coordinates."""
         return len(self.category_sizes)
 
-    @property
+    @cached_property
     def n_integer(self) -> int:
         """Number of integer coordinates."""
         return len(self.integer_bounds)
 
-    @property
+    @cached_property
     def n_real(self) -> int:
         """Number of real coordinates."""
         return len(self.real_bounds)
 
-    @property
+    @cached_property
     def d(self) -> int:
         """Number of coordinates."""
         return self.n_categorical + self.n_integer + self.n_real
 
-    @property
+    @cached_property
     def categorical(self) -> slice:
         """Where the categorical coordinates are."""
         return slice(0, self.n_categorical)
 
-    @property
+    @cached_property
     def integer(self) -> slice:
         """Where the integer coordinates are."""
         return slice(self.n_categorical, self.n_categorical + self.n_integer)
 
-    @property
+    @cached_property
     def real(self) -> slice:
         """Where the real coordinates are."""
         return slice(self.n_categorical + self.n_integer, self.d)
