@@ -27,6 +27,7 @@ from types import (
     GetSetDescriptorType,
     MemberDescriptorType,
     ModuleType,
+    NoneType,
 )
 from typing import Any
 
@@ -49,6 +50,7 @@ _STDLIB = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
 OWN_PACKAGE = __name__.partition(".")[0]
 _CONSTANTS = frozenset(dis.hasconst)
 _NAMES = frozenset(dis.hasname)
+_PLAIN = (bool, int, float, complex, str, bytes, NoneType)
 _SILENT = frozenset({"CACHE", "EXTENDED_ARG", "NOP", "RESUME"})
 _HAS_DOCSTRING = 0x4000000  # flag of code, since Python 3.13
 # Names that the body of a class sets, and that say nothing of what it does.
@@ -301,19 +303,27 @@ def _body_parts(cls: type) -> Parts:
     }
     if not names <= scope.keys() | vars(builtins).keys() | values.keys():
         parts["values"] = values
-    elif elsewhere := values.keys() - names:
-        named = elsewhere - _attributes_set(cls)
+    else:
+        plain = {name for name, value in values.items() if isinstance(value, _PLAIN)}
+        # What a program counts in a class differs from one search to the next.
+        named = (values.keys() - names | plain) - _attributes_set(cls)
         parts["values"] = {name: values[name] for name in named}
     return {name: part for name, part in parts.items() if part or name == "assignments"}
 
 
 def _attributes_set(cls: type) -> set[str]:
-    """Return the attributes that functions of a class, or of its bases, set."""
+    """Return the attributes that functions of a class, its bases or its module set."""
+    of_module = [
+        each
+        for each in vars(sys.modules.get(cls.__module__, builtins)).values()
+        if isinstance(each, FunctionType | type) and each.__module__ == cls.__module__
+    ]
+    owners = [*cls.__mro__, *filter(inspect.isclass, of_module)]
+    found = [vars(each) for each in owners if not is_installed(each.__module__)]
+    members = [*of_module, *(member for each in found for member in each.values())]
     return {
         name
-        for base in cls.__mro__
-        if not is_installed(base.__module__)
-        for member in map(_unwrapped, vars(base).values())
+        for member in map(_unwrapped, members)
         for part in (member if isinstance(member, tuple) else (member,))
         if isinstance(part, FunctionType)
         for name in _names(part.__code__)[-1]

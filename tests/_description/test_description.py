@@ -440,6 +440,10 @@ OTHERS = {
         lambda: with_attributes(level=1),
         lambda: with_attributes(level=2),
     ),
+    "attributes of a class set anew": (
+        lambda: with_attributes(known=1),
+        lambda: with_attributes(known=2),
+    ),
     "output": (
         lambda: StandardScaler(),
         lambda: StandardScaler().set_output(transform="pandas"),
@@ -489,8 +493,8 @@ ALIKE = {
     ),
     "state of a function": (lambda: counter_at(1), lambda: counter_at(2)),
     "state of a class": (
-        lambda: with_attributes(n_calls=1, known=1),
-        lambda: with_attributes(n_calls=2, known=2),
+        lambda: with_attributes(n_calls=1),
+        lambda: with_attributes(n_calls=2),
     ),
 }
 PAIRS = {
