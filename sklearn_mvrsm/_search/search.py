@@ -381,6 +381,9 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         race = Race(settings.racing) if settings.racing else None
         check = functools.partial(check_refit, self)
         objective = Objective(scorers, settings.refit, check, race)
+        if hasattr(self.refit, "check_names"):  # a rule of `selection`
+            metrics = None if callable(self.scoring) else objective.names
+            self.refit.check_names(self.space_.names, metrics)
         settings = read_earlier_results(settings, self.space_, objective)
         default = None
         if settings.include_default:

@@ -6,7 +6,8 @@ A rule is a function of ``cv_results_`` alone. Rows that failed (their ``status`
 
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ __all__ = ["constrained", "one_standard_error"]
 Order = str | Sequence[object]
 
 _PREFIX = "param_"
+_COLUMN = re.compile(r"status|(mean|std|rank|split\d+)_.+")  # but for parameters
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,19 @@ class one_standard_error:  # used like a function, as operator.itemgetter is
         order = np.lexsort([-means[good], *(key[good] for key in reversed(keys))])
         return int(good[order[0]])
 
+    def check_names(
+        self, parameters: Collection[str], metrics: Collection[str] | None
+    ) -> None:
+        """Raise ValueError for a name that no search of these parameters will know.
+
+        Parameters
+        ----------
+        parameters, metrics : collection of str
+            Names; None for metrics that are not known before the first fit.
+        """
+        _check_names([name for name, _ in self._keys()], parameters)
+        _check_metric(self.metric, metrics)
+
     def _keys(self) -> list[tuple[str, Order]]:
         listed = [self.by] if isinstance(self.by, str) else self.by
         return [
@@ -182,6 +197,19 @@ class constrained:  # used like a function, as operator.itemgetter is
             raise ValueError(self._refusal(values[usable & ~np.isnan(values)]))
         return int(np.argmax(np.where(usable & kept, means, -np.inf)))
 
+    def check_names(
+        self, parameters: Collection[str], metrics: Collection[str] | None
+    ) -> None:
+        """Raise ValueError for a name that no search of these parameters will know.
+
+        Parameters
+        ----------
+        parameters, metrics : collection of str
+            Names; None for metrics that are not known before the first fit.
+        """
+        _check_names([self.column], parameters)
+        _check_metric(self.metric, metrics)
+
     def _refusal(self, values: FloatArray) -> str:
         bounds = []
         if self.at_least is not None:
@@ -197,6 +225,20 @@ class constrained:  # used like a function, as operator.itemgetter is
         )
 
 
+def _check_names(names: Sequence[str], parameters: Collection[str]) -> None:
+    for name in names:
+        if not (name.removeprefix(_PREFIX) in parameters or _COLUMN.fullmatch(name)):
+            raise ValueError(
+                f"{name!r} is neither a parameter nor a column; the parameters are "
+                f"{list(parameters)}"
+            )
+
+
+def _check_metric(metric: str, metrics: Collection[str] | None) -> None:
+    if metrics is not None and metric not in metrics:
+        raise ValueError(f"'metric' must be one of {list(metrics)}, got {metric!r}")
+
+
 def _means(
     cv_results: Mapping[str, object], metric: str
 ) -> tuple[FloatArray, BoolArray]:
@@ -205,7 +247,7 @@ def _means(
     if column not in cv_results:
         prefix = "mean_test_"
         known = [name[len(prefix) :] for name in cv_results if name.startswith(prefix)]
-        raise ValueError(f"'metric' must be one of {known}, got {metric!r}")
+        _check_metric(metric, known)
     means = np.asarray(cv_results[column], dtype=np.float64)
     usable: BoolArray = np.isfinite(means)
     if "status" in cv_results:

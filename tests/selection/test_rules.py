@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from formulas import Formula, X, fitted, minus, plus, y
 from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_mvrsm import Integer, MVRSMSearchCV, Real
 from sklearn_mvrsm.selection import constrained, one_standard_error
@@ -267,3 +269,28 @@ def test_a_rule_follows_its_metric_among_several():
     )
     values = [params["n"] for params in search.cv_results_["params"]]
     assert search.best_params_["n"] == min(n for n in values if n >= 50)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (one_standard_error("depht"), "'depht' is neither a parameter nor a column"),
+        (one_standard_error("max_depth", metric="auc"), "'metric' must be one of"),
+        (constrained("param_depth", at_most=3), "'param_depth' is neither"),
+        (constrained("mean_fit_time", at_most=1, metric="score"), "must be one of"),
+    ],
+)
+def test_names_that_no_search_knows_are_refused_before_any_fit(rule, message):
+    fits = []
+    search = MVRSMSearchCV(
+        DecisionTreeClassifier(),
+        {"max_depth": Integer(1, 3)},
+        n_iter=2,
+        scoring=["accuracy", "recall_macro"],
+        refit=rule,
+        callback=fits.append,
+    )
+    with pytest.raises(ValueError, match=message):
+        search.fit(*load_iris(return_X_y=True))
+    assert not fits
+    assert not hasattr(search, "cv_results_")
