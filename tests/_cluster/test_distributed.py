@@ -170,7 +170,9 @@ def by_accuracy(estimator, X, y):
 
 
 def test_a_search_finds_what_it_finds_on_one_machine(cluster):
-    options = {"scoring": by_accuracy, "random_state": 1}
+    faults = ("own_error", "memory_error")
+    points = [{"level": 0.5, "fault": fault} for fault in faults]
+    options = {"scoring": by_accuracy, "initial_points": points}
     with nothing_left():
         there = search(**options).fit(X, Y)
     with parallel_config("loky"):

@@ -208,7 +208,7 @@ def test_the_top_of_the_improvement_is_found_and_its_height_is_told():
     start = np.array([2.0, 0.0, 0.0, 5.0, 2.0, 0.0, 0.0])
     box = np.full(7, -3.0), np.full(7, 3.0)
     free = np.arange(7) >= 5
-    top, score = maximise_expected_improvement(Bowl(), start, box, free, 50)
+    top, score = maximise_expected_improvement((Bowl(), None), start, box, free, 50)
     np.testing.assert_array_equal(top[:5], start[:5])
     assert score == pytest.approx(score_at(top), rel=1e-9)
     assert top[-2] == pytest.approx(0.5, abs=1e-3)
@@ -221,6 +221,6 @@ def test_maximisation_ends_at_the_walls_of_its_box_and_moves_what_is_free():
     start = np.zeros(3)
     box = np.full(3, -0.1), np.full(3, 0.2)
     free = np.array([False, False, True])
-    top, score = maximise_expected_improvement(Bowl(), start, box, free, 20)
+    top, score = maximise_expected_improvement((Bowl(), None), start, box, free, 20)
     np.testing.assert_allclose(top, [0.0, 0.0, 0.2])
     assert score > score_at(start)

@@ -33,6 +33,7 @@ from sklearn_mvrsm._optimizer.step_control import (
     NARROWEST,
     WIDEST,
 )
+from sklearn_mvrsm._optimizer.success import Success
 from sklearn_mvrsm._surrogate.surrogate import CAPACITY, Surrogate
 
 MIXED = {
@@ -397,6 +398,7 @@ def with_fake_steps(monkeypatch):
     monkeypatch.setattr(Surrogate, "fit_hyperparameters", lambda *args: None)
     monkeypatch.setattr(Surrogate, "append", lambda *args: None)
     monkeypatch.setattr(Surrogate, "solve", lambda *args: None)
+    monkeypatch.setattr(Success, "observe", lambda *args: None)
     return bench, kinds
 
 
