@@ -143,8 +143,10 @@ def test_a_cancelled_task_is_killed(config, data, tmp_path):
     assert again.place == place
 
 
-def test_a_short_task_that_is_cancelled_costs_no_child(config, data):
+def test_a_short_task_that_is_cancelled_costs_no_child(config, data, monkeypatch):
     child = child_of(run(config, pid, data=data))
+    # shorter than a new child would take to start, on any machine
+    monkeypatch.setattr(host_module.WorkerPool, "start_seconds", PATIENCE)
     liveness = FakeLiveness()
     with ThreadPoolExecutor(1) as executor:
         call = (run, config, lambda path: time.sleep(0.4))

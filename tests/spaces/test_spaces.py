@@ -626,6 +626,7 @@ def three_models():
     ]
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_models_are_chosen_in_five_lines():
     X, y = make_classification(60, random_state=0)
     models = [(each, spaces.from_estimator(each)) for each in (LOGISTIC, SVM, FOREST)]
