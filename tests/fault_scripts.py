@@ -650,4 +650,5 @@ def dask():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests run under nohup
     globals()[sys.argv[1]]()
