@@ -31,7 +31,7 @@ class Order:
 
 
 def reset(gallery_conf, filename):
-    """Let warnings be shown as their text, without the path of a file."""
+    """Show warnings as their text, without the path of a file."""
     warnings.formatwarning = lambda message, category, *_, **__: (
         f"{category.__name__}: {message}\n"
     )

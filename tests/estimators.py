@@ -215,9 +215,10 @@ def stuck_nested(folder):
         open(os.path.join(folder, f"nested-{os.getpid()}"), "w").close()
         time.sleep(120)
 
-    shared = get_context("loky").Semaphore()  # noqa: F841  as long as this waits
+    shared = get_context("loky").Semaphore()  # there as long as this waits
     array = np.ones(2_000_000)  # large enough to be shared through a file
     Parallel(n_jobs=2)(delayed(note_and_wait)(array) for _ in range(2))
+    shared.release()
 
 
 def sum_nested():
@@ -276,7 +277,7 @@ def n_strangers(folder):
 
 
 def stuck_among_strangers(folder, *kinds):
-    """Hold Python's lock for ever in a process that has started others."""
+    """Keep Python's lock for ever in a process that has started others."""
     start_strangers(folder, "daemon", "without a mark", *kinds)
     open(os.path.join(folder, f"nested-{os.getpid()}"), "w").close()
     ctypes.PyDLL(None).sleep(600)
@@ -320,7 +321,7 @@ def worker_pid(estimator, X, y):
 
 
 def lock_score(estimator, X, y):
-    """Give a score that is no number and cannot be pickled."""
+    """Return a score that is no number and cannot be pickled."""
     import threading
 
     return threading.Lock()

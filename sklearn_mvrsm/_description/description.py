@@ -317,7 +317,7 @@ def _state_parts(value: object) -> dict[str, object] | str:
         "items": items or None,
         "pairs": (pairs if isinstance(value, OrderedDict) else dict(pairs)) or None,
     }
-    if function is getattr(copyreg, "__newobj__"):  # noqa: B009  typeshed lacks it
+    if function is vars(copyreg)["__newobj__"]:
         del parts["function"]
         parts["arguments"] = parts["arguments"][1:]
     return {name: part for name, part in parts.items() if part is not None}

@@ -259,7 +259,7 @@ class SearchLoop:
         return self._stopped or time.monotonic() >= self._end(evaluator)
 
     def _tell(self, n: int) -> None:
-        """Tell and report the first n candidates, as far as that is still due."""
+        """Pass on the first n candidates, as far as that is still due."""
         for k in range(self._n_told, n):
             self._n_told = k + 1
             candidate = self._rows[k].candidate

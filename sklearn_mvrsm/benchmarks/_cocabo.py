@@ -266,7 +266,7 @@ def _chances(bandits: list[Bandit]) -> list[Array]:
 
 
 def _reward(bandits: list[Bandit], h: Array, values: Array, lows: list[float]) -> None:
-    """Let every bandit learn how good its last value has been so far."""
+    """Update every bandit by how good its last value has been so far."""
     worst, best = np.max(values), np.min(values)
     span = worst - best if worst > best else 1.0
     for k, bandit in enumerate(bandits):

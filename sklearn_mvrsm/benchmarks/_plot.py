@@ -157,7 +157,7 @@ def _colour(colours: Sequence[Any], k: int) -> Any:
 
 
 def _is_log(problem: str) -> bool:
-    """Tell whether values are distances to a known optimum of zero."""
+    """Return whether values are distances to a known optimum of zero."""
     names = ("rosenbrock", "ackley", "bbob-mixint")
     return problem.startswith(names)
 

@@ -170,7 +170,7 @@ class Problem:
 
 
 def _same(params: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two params agree; some peers keep 13 decimals of a float."""
+    """Return whether two params agree; some peers keep 13 decimals of a float."""
     return params.keys() == other.keys() and all(
         isclose(params[name], value, rel_tol=1e-9, abs_tol=1e-9)
         if isinstance(value, float)

@@ -58,7 +58,7 @@ class Row:
 
 
 def is_area(problem: str) -> bool:
-    """Tell whether a problem's score is an area under the curve: higher is better."""
+    """Return whether a problem's score is an area under the curve: higher is better."""
     return problem.startswith(_bbob.SUITE)
 
 

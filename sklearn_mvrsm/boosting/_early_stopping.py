@@ -69,7 +69,7 @@ def _has(method: str) -> Callable[[Any], bool]:
 
 
 class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # base is Any: scikit-learn has no py.typed; once it has, strict mypy reports this line as unused
-    """Hold out a share of the samples, and stop boosting when it gains no more.
+    """Stop boosting when a held-out share of the samples gains no more.
 
     For the scikit-learn classes of XGBoost, LightGBM and CatBoost. Their ``fit`` is
     given the samples that were held out; their own ``early_stopping_rounds`` is set.

@@ -141,7 +141,7 @@ def score_limits(
 
 
 def shown_in_part(n_hidden: int, sign: int) -> str:
-    """Say how many scores are out of the picture; nothing if none is."""
+    """Write how many scores are out of the picture; nothing if none is."""
     if n_hidden == 0:
         return ""
     which = "lower scores" if sign > 0 else "higher values"

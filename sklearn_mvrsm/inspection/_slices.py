@@ -178,7 +178,7 @@ def _pick_dicts(
     axes: Sequence[Axis],
     numbers: Sequence[FloatArray],
 ) -> None:
-    """Let points be of a dict that offers the values which tell dicts apart."""
+    """Move points to a dict that offers the values which tell dicts apart."""
     if space.parameters[0].name is not None or any(0 in a.coordinates for a in axes):
         return
     n_dicts = int(space.domain.upper[0]) + 1

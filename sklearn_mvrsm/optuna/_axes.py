@@ -35,7 +35,7 @@ class Axis:
     step: float | None = None
 
     def to_plain(self, value: Any) -> int | float:
-        """Give the plain form of a suggested value."""
+        """Return the plain form of a suggested value."""
         if isinstance(self.parameter, Categorical):
             return int(self.distribution.to_internal_repr(value))
         if self.step is not None:
@@ -43,7 +43,7 @@ class Axis:
         return float(value) if isinstance(self.parameter, Real) else int(value)
 
     def to_value(self, plain: int | float) -> Any:
-        """Give the value, as ``suggest_...`` returns it."""
+        """Return the value, as ``suggest_...`` returns it."""
         if isinstance(self.parameter, Categorical):
             return self.distribution.to_external_repr(plain)
         if self.step is not None:
@@ -52,7 +52,7 @@ class Axis:
 
 
 def axis_of(distribution: BaseDistribution) -> Axis | None:
-    """Give the axis of a distribution; None where there is nothing to search.
+    """Return the axis of a distribution; None where there is nothing to search.
 
     That is for single values, and for ranges that are too narrow or too wide for
     their values to be told apart.

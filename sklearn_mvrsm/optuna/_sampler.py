@@ -96,7 +96,7 @@ class MVRSMSampler(BaseSampler):
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        """Give the parameters of complete trials whose coming and going is understood.
+        """Return the parameters of complete trials whose conditions are understood.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ def _refuse_several_objectives(study: Study) -> None:
 
 
 def _common_axes(trials: Sequence[FrozenTrial]) -> dict[str, Axis]:
-    """Give the axes of parameters that never changed their range, by name."""
+    """Return the axes of parameters that never changed their range, by name."""
     distributions: dict[str, BaseDistribution] = {}
     changed: set[str] = set()
     for trial in trials:
@@ -246,7 +246,7 @@ def _common_axes(trials: Sequence[FrozenTrial]) -> dict[str, Axis]:
 
 
 def _plain(trial: FrozenTrial, axes: Mapping[str, Axis]) -> Plain:
-    """Give the parameters of a trial that have axes and the axes' ranges."""
+    """Return the parameters of a trial that have axes and the axes' ranges."""
     return {
         name: axis.to_plain(trial.params[name])
         for name, axis in axes.items()
@@ -293,7 +293,7 @@ def _read(
 
 
 def _is_whole(space: SearchSpace, params: Plain) -> bool:
-    """Tell whether a trial has all parameters that it should have, and no others."""
+    """Return whether a trial has all parameters that it should have, and no others."""
     try:
         space.encode(params)
     except ValueError:
@@ -307,7 +307,7 @@ def _final(trial: FrozenTrial, sign: float) -> float:
 
 
 def _value(trial: FrozenTrial, sign: float, median: float) -> float:
-    """Give what is told of a finished trial: lower is better, nan is a failure."""
+    """Return what is told of a finished trial: lower is better, nan is a failure."""
     if trial.state == TrialState.COMPLETE:
         return _final(trial, sign)
     reports = trial.intermediate_values

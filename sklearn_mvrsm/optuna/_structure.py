@@ -95,7 +95,7 @@ def _explained(
     parent: str,
     parameter: Integer | Categorical,
 ) -> Rows:
-    """Give the rows that lack the parent, or have it outside its values."""
+    """Return the rows that lack the parent, or have it outside its values."""
     seen = {rows[k][parent] for k in present}
     if isinstance(parameter, Categorical):
         return frozenset(k for k in unexplained if rows[k].get(parent) not in seen)

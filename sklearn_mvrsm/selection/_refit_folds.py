@@ -170,7 +170,7 @@ def _fit(
 def _aligned_classes(
     models: Sequence[Any], outputs: Sequence[Any], method: str
 ) -> list[object]:
-    """Give every fold a column for each class, also for those it has not seen."""
+    """Return for every fold a column for each class, also for those it has not seen."""
     if method not in _MISSING_CLASS:
         return list(outputs)
     fill = _MISSING_CLASS[method]

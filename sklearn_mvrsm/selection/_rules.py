@@ -270,7 +270,7 @@ def _standard_error(cv_results: Mapping[str, Any], metric: str, row: int) -> flo
 
 
 def _column(cv_results: Mapping[str, object], name: str) -> np.ma.MaskedArray[Any, Any]:
-    """Look up a column by its name, or a parameter by its own."""
+    """Return a column by its name, or a parameter by its own."""
     for key in (name, _PREFIX + name):
         if key in cv_results:
             return np.ma.asarray(cv_results[key])

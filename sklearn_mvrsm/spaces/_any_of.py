@@ -13,7 +13,7 @@ __all__ = ["any_of"]
 
 
 def any_of(params: Mapping[str, Any]) -> SearchSpace:
-    """Let steps of a pipeline be chosen among models with spaces of their own.
+    """Return a space of choices among models for steps of a pipeline.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _is_pair(item: object) -> bool:
 
 
 def _alternatives(step: str, items: list[Any]) -> list[_Part]:
-    """Give one part for each model, or for each alternative within its space."""
+    """Return one part for each model, or for each alternative within its space."""
     pairs = [item if _is_pair(item) else (item, {}) for item in items]
     parts = []
     for place, (model, own) in enumerate(pairs):
@@ -142,7 +142,7 @@ def _alternatives(step: str, items: list[Any]) -> list[_Part]:
 
 
 def _dicts(space: SearchSpace) -> list[Space]:
-    """Give the dicts of which a space was made, names in their order."""
+    """Return the dicts of which a space was made, names in their order."""
     first = space.parameters[0] if space.parameters else None
     n_dicts = int(first.parameter.size) if first and first.name is None else 1
     order = {name: place for place, name in enumerate(space.names)}
@@ -198,7 +198,7 @@ def _holds(
     models: dict[str, Categorical],
     chosen: dict[str, int],
 ) -> bool:
-    """Tell whether a condition on the model of a step holds for the chosen one."""
+    """Return whether a condition on the model of a step holds for the chosen one."""
     child = Categorical([None]).when({step: wanted})
     space = SearchSpace({step: models[step], name: child})
     (condition,) = space.parameters[1].conditions

@@ -94,7 +94,7 @@ def xgboost(
 def lightgbm(
     *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
 ) -> Space:
-    """Give a space for ``LGBMClassifier``, ``LGBMRegressor`` and the like.
+    """Return a space for ``LGBMClassifier``, ``LGBMRegressor`` and the like.
 
     ``subsample`` does nothing in LightGBM unless ``subsample_freq`` is set, so it is.
 
@@ -149,7 +149,7 @@ def lightgbm(
 def catboost(
     *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
 ) -> Space:
-    """Give a space for ``CatBoostClassifier`` and ``CatBoostRegressor``.
+    """Return a space for ``CatBoostClassifier`` and ``CatBoostRegressor``.
 
     Names are CatBoost's own, for it refuses a parameter that is given under two names.
 
@@ -206,7 +206,7 @@ def catboost(
 def hist_gradient_boosting(
     *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
 ) -> Space:
-    """Give a space for ``HistGradientBoostingClassifier`` and its regressor.
+    """Return a space for ``HistGradientBoostingClassifier`` and its regressor.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def check_sizes(n_samples: object, n_features: object) -> None:
 
 
 def at_most(low: int, high: int, cap: int | None) -> Integer | Categorical:
-    """Give the integers from ``low`` to the smaller of ``high`` and ``cap``.
+    """Return the integers from ``low`` to the smaller of ``high`` and ``cap``.
 
     On a logarithmic scale. ``low`` is offered whatever the cap is.
     """
@@ -42,7 +42,7 @@ def at_most(low: int, high: int, cap: int | None) -> Integer | Categorical:
 
 
 def rows_in_a_leaf(most: int, n_samples: int | None) -> Integer | Categorical:
-    """Give numbers of rows that a leaf needs, from 1."""
+    """Return numbers of rows that a leaf needs, from 1."""
     # a leaf that needs more than a quarter of the rows leaves two splits at most
     cap = None if n_samples is None else max(2, n_samples // 4)
     return at_most(1, most, cap)

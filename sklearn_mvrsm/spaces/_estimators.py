@@ -135,7 +135,7 @@ def from_estimator(
     n_samples: int | None = None,
     n_features: int | None = None,
 ) -> Space:
-    """Give the ready-made space of an estimator.
+    """Return the ready-made space of an estimator.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ __all__ = ["decision_tree", "extra_trees", "random_forest"]
 
 
 def _share_of_rows(n_samples: int | None) -> Real | Categorical:
-    """Give shares of the rows for each tree, at least 11 of half the rows."""
+    """Return shares of the rows for each tree, at least 11 of half the rows."""
     # scikit-learn warns of fewer than ten, at any size
     low = 0.2 if n_samples is None else max(0.2, 22.0 / n_samples)
     return Real(low, 1.0) if low < 0.9 else Categorical([None])
@@ -23,7 +23,7 @@ def _share_of_rows(n_samples: int | None) -> Real | Categorical:
 def random_forest(
     *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
 ) -> Space:
-    """Give a space for ``RandomForestClassifier`` and ``RandomForestRegressor``.
+    """Return a space for ``RandomForestClassifier`` and ``RandomForestRegressor``.
 
     The number of trees is not searched: more are better, or at least not worse [2]_,
     so it is a matter of time. Set it on the estimator.
@@ -74,7 +74,7 @@ def random_forest(
 def extra_trees(
     *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
 ) -> Space:
-    """Give a space for ``ExtraTreesClassifier`` and ``ExtraTreesRegressor``.
+    """Return a space for ``ExtraTreesClassifier`` and ``ExtraTreesRegressor``.
 
     The number of trees is not searched, as in :func:`random_forest`.
 

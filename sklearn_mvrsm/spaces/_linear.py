@@ -29,7 +29,7 @@ def _inverse_penalty(n_samples: int | None) -> Real:
 def logistic_regression(
     *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
 ) -> Space:
-    """Give a space for ``LogisticRegression``, for scaled features.
+    """Return a space for ``LogisticRegression``, for scaled features.
 
     Solvers differ in the penalties that they know: ``lbfgs`` has the squares only and
     is fast, ``saga`` mixes squares and absolute values, so ``l1_ratio`` exists for it
@@ -79,7 +79,7 @@ def logistic_regression(
 def ridge(
     *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
 ) -> Space:
-    """Give a space for ``Ridge`` and ``RidgeClassifier``, for scaled features.
+    """Return a space for ``Ridge`` and ``RidgeClassifier``, for scaled features.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def ridge(
 def elastic_net(
     *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
 ) -> Space:
-    """Give a space for ``ElasticNet``, for a scaled target and scaled features.
+    """Return a space for ``ElasticNet``, for a scaled target and scaled features.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def _kernels(n_features: int | None) -> Space:
 def svc(
     *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
 ) -> Space:
-    """Give a space for ``SVC``, for scaled features.
+    """Return a space for ``SVC``, for scaled features.
 
     Each kernel has the parameters that it uses.
 
@@ -80,7 +80,7 @@ def svc(
 def svr(
     *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
 ) -> Space:
-    """Give a space for ``SVR``, for a scaled target and scaled features.
+    """Return a space for ``SVR``, for a scaled target and scaled features.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def svr(
 def k_neighbors(
     *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
 ) -> Space:
-    """Give a space for ``KNeighborsClassifier`` and its regressor, for scaled features.
+    """Return a space for ``KNeighborsClassifier`` and regressor, for scaled features.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def k_neighbors(
 def mlp(
     *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
 ) -> Space:
-    """Give a space for ``MLPClassifier`` and ``MLPRegressor``, for scaled features.
+    """Return a space for ``MLPClassifier`` and ``MLPRegressor``, for scaled features.
 
     How long to train is left to the estimator: set ``max_iter``.
 

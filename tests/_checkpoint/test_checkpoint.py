@@ -127,7 +127,7 @@ def interrupt(search, n_fits, X=X, y=y):
 
 
 def assert_same(search, other):
-    """Hold the results of two searches equal but for times."""
+    """Assert that results of two searches are equal but for times."""
     assert list(search.cv_results_) == list(other.cv_results_)
     for name, column in search.cv_results_.items():
         if "time" in name:

@@ -363,7 +363,7 @@ def test_a_full_disk_is_an_error_on_opening(device, path, monkeypatch):
 
 
 def full_after(monkeypatch, n):
-    """Let the disk have room for n more bytes."""
+    """Leave the disk room for n more bytes."""
     write, left = os.write, [n]
 
     def limited(fd, data):

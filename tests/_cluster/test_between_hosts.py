@@ -38,7 +38,7 @@ pytestmark = [
 
 
 def by_level(estimator, X, y):
-    """Give a score that depends on the level."""
+    """Return a score that depends on the level."""
     return -((estimator.level - 0.3) ** 2)
 
 
@@ -158,7 +158,7 @@ class Hosts:
         self._stack.close()
 
     def cable(self, state):
-        """Have the cable "up" or "down"."""
+        """Set the cable "up" or "down"."""
         ip("-n", self.here.name, "link", "set", "cable", state)
 
     def start_workers(self):

@@ -122,7 +122,7 @@ def until_gone(find):
 
 @contextlib.contextmanager
 def nothing_left():
-    """Hold a block to leaving no process and no file."""
+    """Assert that a block leaves no process and no file."""
     before = {*children(), *copies()}
     yield
     until_gone(lambda: {*children(), *copies()} - before)
@@ -165,7 +165,7 @@ def columns(fitted):
 
 
 def by_accuracy(estimator, X, y):
-    """Give a score that depends on the level."""
+    """Return a score that depends on the level."""
     return float(np.mean(estimator.predict(X) == y) - (estimator.level - 0.3) ** 2)
 
 

@@ -64,7 +64,7 @@ def fail(path):
 
 
 def wait_for(gate):
-    """Have tasks begin when ``gate`` is set."""
+    """Begin tasks when ``gate`` is set."""
     return lambda *_: None if gate.wait(PATIENCE) else GONE
 
 

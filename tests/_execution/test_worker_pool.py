@@ -461,7 +461,7 @@ def test_a_task_that_a_thread_cannot_hand_on_is_not_lost(pool, monkeypatch, tmp_
 
 
 def refuse_processes(monkeypatch, n):
-    """Have the system refuse so many processes; return those that it was asked for."""
+    """Refuse so many processes; return those that it was asked for."""
     asked = []
     start = WorkerProcess.__init__
 

@@ -52,7 +52,7 @@ def objective(points):
 
 
 def told(method, n, seed=0, values=None):
-    """Tell a method of n random points and return their history."""
+    """Show a method n random points and return their history."""
     region = method.region
     rng = np.random.default_rng(seed)
     points = region.canonical(region.domain.sample(rng, n))

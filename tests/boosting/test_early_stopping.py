@@ -640,7 +640,7 @@ def test_every_fold_of_a_search_is_stopped_by_its_own(booster):
 
 
 def own_weights(model, X, y):
-    """Say whether each sample was fitted or held out with its weight, which it has."""
+    """Return whether each sample was fitted or held out with its own weight."""
     booster = model["boost"].estimator_
     ((X_held, _),) = booster.eval_set_
     (held,) = booster.eval_sample_weight_
