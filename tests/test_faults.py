@@ -34,6 +34,8 @@ LIMIT = 900.0  # seconds for one case: generous, the machine may be busy
 GONE_IN = 3.0  # seconds in which every process must be gone
 SLACK = 7.0  # more seconds, for a machine too busy to kill
 MARK = "SKLEARN_MVRSM_FAULT_TEST"
+# Cases start in threads, while pytest notes each test in os.environ.
+ENVIRONMENT = dict(os.environ)
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class Case:
             cwd=self.folder,
             start_new_session=True,
             env={
-                **os.environ,
+                **ENVIRONMENT,
                 "PYTHONPATH": os.pathsep.join(
                     [*env.pop("path", []), str(TESTS), *sys.path[1:]]
                 ),

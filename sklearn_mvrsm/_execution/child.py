@@ -83,8 +83,9 @@ _kept: list[Connection] = []
 def _watch_parent(lifeline: Connection, parent: int) -> None:
     """End this process and what it started as soon as the parent is gone."""
     pipe = _file_of(lifeline)
-    outer, end, mark = os.environ.get(MARK, "").removesuffix(";").rpartition(";")
-    outer += end
+    environment = dict(os.environ)  # now: later a fit may write to it meanwhile
+    outer, end, mark = environment.get(MARK, "").removesuffix(";").rpartition(";")
+    environment[MARK] = outer + end
     try:
         while os.getppid() == parent:
             if lifeline.poll(_WATCH_SECONDS):
@@ -98,7 +99,7 @@ def _watch_parent(lifeline: Connection, parent: int) -> None:
             gone = kill_marked(roots)
             remove_leftovers(gone | ({parent} - {os.getppid()}))
             if mark:  # what this process has shared by name can go when it is gone
-                start_reaper(f"{mark};", {**os.environ, MARK: outer})
+                start_reaper(f"{mark};", environment)
         if os.name == "posix":
             os.killpg(0, signal.SIGKILL)
         else:

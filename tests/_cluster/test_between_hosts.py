@@ -25,6 +25,7 @@ from sklearn_mvrsm import MVRSMSearchCV, Real
 
 X, Y = load_iris(return_X_y=True)
 TESTS = str(Path(__file__).parent.parent)
+ENVIRONMENT = dict(os.environ)  # pytest writes to it while threads read
 HERE, THERE = "198.51.100.1", "198.51.100.2"  # addresses for examples (RFC 5737)
 SCHEDULER = f"tcp://{HERE}:8786"
 A_MINUTE = 60.0
@@ -98,7 +99,7 @@ class Host:
     def start(self, *command):
         """Start Python there."""
         env = {
-            **os.environ,
+            **ENVIRONMENT,
             "TMPDIR": str(self.temp),
             "PYTHONPATH": os.pathsep.join([TESTS, *sys.path]),
             "PYTHONWARNINGS": "ignore",
