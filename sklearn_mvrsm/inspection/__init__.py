@@ -7,6 +7,7 @@ has drawn in attributes that end in an underscore.
 
 from sklearn_mvrsm.inspection._candidates import CandidatesDisplay
 from sklearn_mvrsm.inspection._convergence import ConvergenceDisplay
+from sklearn_mvrsm.inspection._distribution import DistributionDisplay
 from sklearn_mvrsm.inspection._importance import ImportanceDisplay
 from sklearn_mvrsm.inspection._parallel import ParallelCoordinatesDisplay
 from sklearn_mvrsm.inspection._pareto import ParetoDisplay
@@ -17,6 +18,7 @@ from sklearn_mvrsm.inspection._timeline import TimelineDisplay
 __all__ = [
     "CandidatesDisplay",
     "ConvergenceDisplay",
+    "DistributionDisplay",
     "ImportanceDisplay",
     "ParallelCoordinatesDisplay",
     "ParetoDisplay",

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from sklearn_mvrsm.inspection._axes import Axis, parameter_axes, read_points
 from sklearn_mvrsm.inspection._drawing import (
     BEST,
+    Display,
     color_map,
     jitter,
     mark_failures,
-    open_axes,
     scale_axis,
     score_limits,
     shown_in_part,
@@ -33,7 +33,7 @@ _LETTERS_AN_INCH = 6  # of categories that stand side by side
 
 
 @dataclass(eq=False, repr=False)
-class AllCandidates:
+class AllCandidates(Display):
     """What displays of all candidates hold; each of them draws it."""
 
     axes: tuple[Axis, ...]
@@ -154,39 +154,24 @@ class CandidatesDisplay(AllCandidates):
     >>> display.plot()  # doctest: +SKIP
     """
 
-    ax_: Any = field(init=False)
     axes_: Any = field(init=False)
-    figure_: Any = field(init=False)
     points_: Any = field(init=False)
     failures_: Any = field(init=False)
 
-    def plot(
-        self, ax: Any = None, *, figsize: tuple[float, float] | None = None
-    ) -> Self:
-        """Draw the grid.
+    @property
+    def _size(self) -> tuple[float, float]:
+        columns = min(len(self.axes), _MOST_COLUMNS)
+        return 1.4 + _WIDTH * columns, 0.7 + _HEIGHT * -(-len(self.axes) // columns)
 
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Axes of a subplot, whose place is divided. None: on a new figure.
-        figsize : tuple of float, default=None
-            Width and height of a new figure, in inches.
-
-        Returns
-        -------
-        CandidatesDisplay
-            Itself, with what has been drawn.
-        """
-        n = len(self.axes)
-        columns = min(n, _MOST_COLUMNS)
-        if figsize is not None:
-            columns = min(columns, max(1, int(figsize[0] / _NARROWEST)))
-        rows = -(-n // columns)
-        size = figsize or (1.4 + _WIDTH * columns, 0.7 + _HEIGHT * rows)
-        self.figure_, self.ax_ = open_axes(self, ax, size)
-        letters = int(_LETTERS_AN_INCH * self.figure_.get_figwidth() / columns)
+    def _draw(self) -> None:
+        n, width = len(self.axes), self.figure_.get_figwidth()
+        columns = min(n, _MOST_COLUMNS, max(1, int(width / _NARROWEST)))
+        letters = int(_LETTERS_AN_INCH * width / columns)
+        place = self.ax_.get_subplotspec()
+        if place is None:
+            raise ValueError(f"'ax' must be a subplot, to be divided, got {self.ax_!r}")
         self.ax_.set_axis_off()
-        grid = self.ax_.get_subplotspec().subgridspec(rows, columns)
+        grid = place.subgridspec(-(-n // columns), columns)
         self.axes_, self.points_, self.failures_ = [], [], []
         limits, n_hidden = score_limits(self.scores, self._best_of_each, self.sign)
         for k in range(n):
@@ -208,7 +193,6 @@ class CandidatesDisplay(AllCandidates):
         bar.ax.yaxis.get_major_locator().set_params(integer=True)
         note = "; ".join(filter(None, notes))
         self.axes_[0].set_title(note, fontsize="small", loc="left")
-        return self
 
     @property
     def _best_of_each(self) -> FloatArray:

@@ -9,12 +9,12 @@ import numpy.typing as npt
 from sklearn_mvrsm.inspection._drawing import (
     CATEGORICAL,
     FAILED,
+    Display,
     mark_failures,
-    open_axes,
     score_limits,
     shown_in_part,
 )
-from sklearn_mvrsm.inspection._scores import optimizer_of, read_scores
+from sklearn_mvrsm.inspection._scores import optimizer_of, read_each
 
 __all__ = ["ConvergenceDisplay"]
 
@@ -25,7 +25,7 @@ _RUG = 0.035  # height of a row of failures, as a share of the axes
 
 
 @dataclass(eq=False, repr=False)
-class ConvergenceDisplay:
+class ConvergenceDisplay(Display):
     """How the best score of a search grew, or of several with their mean and spread.
 
     Make it with :meth:`from_estimator`. To compare methods, draw their displays on one
@@ -93,8 +93,6 @@ class ConvergenceDisplay:
     name: str
     n_initial: int | None = None
     sign: int = 1
-    ax_: Any = field(init=False)
-    figure_: Any = field(init=False)
     line_: Any = field(init=False)
     band_: Any = field(init=False, default=None)
     points_: Any = field(init=False)
@@ -131,12 +129,7 @@ class ConvergenceDisplay:
         """
         several = isinstance(search, list | tuple)
         searches = list(search) if several else [search]
-        if not searches:
-            raise ValueError(f"'search' must have at least one search, got {search!r}")
-        read = [read_scores(each, metric) for each in searches]
-        if len({each.label for each in read}) > 1:
-            labels = sorted({each.label for each in read})
-            raise ValueError(f"'search' must have one metric, got {labels}")
+        read = read_each(cls, search, metric)
         sign, longest = read[0].sign, max(len(each.values) for each in read)
         scores = np.full((len(read), longest), np.nan)
         failed = np.zeros((len(read), longest), dtype=np.bool_)
@@ -181,7 +174,7 @@ class ConvergenceDisplay:
         ConvergenceDisplay
             Itself, with what has been drawn.
         """
-        self.figure_, self.ax_ = open_axes(self, ax, figsize)
+        self._open(ax, figsize)
         others = [line for line in self.ax_.lines if line.get_gid() == "best so far"]
         style = {
             "color": CATEGORICAL[len(others) % len(CATEGORICAL)],

@@ -6,8 +6,8 @@ with colour vision deficiencies. Where colour tells kinds apart, so does a hatch
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +23,12 @@ __all__ = [
     "SCALE",
     "SKY",
     "STATUS_STYLES",
+    "Display",
     "StatusStyle",
     "color_map",
     "jitter",
     "mark_failures",
     "number_texts",
-    "open_axes",
     "scale_axis",
     "score_limits",
     "shown_in_part",
@@ -73,34 +73,59 @@ STATUS_STYLES = {
 }
 
 
-def open_axes(
-    display: object, ax: Any, size: tuple[float, float] | None = None
-) -> tuple[Any, Any]:
-    """Return a figure and axes: the given ones, or new ones.
+@dataclass(eq=False, repr=False)
+class Display:
+    """Something to draw, on given axes or on a new figure."""
 
-    Parameters
-    ----------
-    display : object
-        Who wants to draw.
-    ax : matplotlib axes or None
-    size : tuple of float, optional
-        Width and height of a new figure, in inches.
+    ax_: Any = field(init=False)
+    figure_: Any = field(init=False)
 
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-    """
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            f"{type(display).__name__}.plot needs matplotlib; "
-            "pip install 'sklearn-mvrsm[plot]' brings it"
-        ) from error
-    if ax is None:
-        _, ax = plt.subplots(figsize=size, layout="constrained")
-    return ax.figure, ax
+    def plot(
+        self, ax: Any = None, *, figsize: tuple[float, float] | None = None
+    ) -> Self:
+        """Draw what has been computed.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw. None: on a new figure.
+        figsize : tuple of float, default=None
+            Width and height of a new figure, in inches.
+
+        Returns
+        -------
+        display
+            Itself, with what has been drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        self._open(ax, figsize)
+        self._draw()
+        return self
+
+    @property
+    def _size(self) -> tuple[float, float] | None:
+        """Width and height of a new figure for which none are given."""
+        return None
+
+    def _open(self, ax: Any, figsize: tuple[float, float] | None) -> None:
+        """Keep the given axes, or new ones, and their figure."""
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError(
+                f"{type(self).__name__}.plot needs matplotlib; "
+                "pip install 'sklearn-mvrsm[plot]' brings it"
+            ) from error
+        if ax is None:
+            _, ax = plt.subplots(figsize=figsize or self._size, layout="constrained")
+        self.figure_, self.ax_ = ax.figure, ax
+
+    def _draw(self) -> None:
+        raise NotImplementedError
 
 
 def score_limits(

@@ -13,7 +13,7 @@ from sklearn_mvrsm.inspection._axes import (
     parameter_axes,
     shows_choice,
 )
-from sklearn_mvrsm.inspection._drawing import BLUE, SKY, open_axes
+from sklearn_mvrsm.inspection._drawing import BLUE, SKY, Display
 from sklearn_mvrsm.inspection._model import expectation
 from sklearn_mvrsm.inspection._scores import Tried, read_tried
 from sklearn_mvrsm.inspection._sobol import (
@@ -31,7 +31,7 @@ _FEWEST, _MOST = 2**7, 2**11  # samples
 
 
 @dataclass(eq=False, repr=False)
-class ImportanceDisplay:
+class ImportanceDisplay(Display):
     """How much each parameter explains of the surrogate's score over the space.
 
     Parameters are drawn independently and uniformly (on their own scale) from the whole
@@ -100,8 +100,6 @@ class ImportanceDisplay:
     total: FloatArray
     total_error: FloatArray
     label: str
-    ax_: Any = field(init=False)
-    figure_: Any = field(init=False)
     bars_: Any = field(init=False)
 
     @classmethod
@@ -178,9 +176,7 @@ class ImportanceDisplay:
             Itself, with what has been drawn.
         """
         shown = min(max_parameters, len(self.names))
-        self.figure_, self.ax_ = open_axes(
-            self, ax, figsize or (8.5, 1.3 + 0.28 * shown)
-        )
+        self._open(ax, figsize or (8.5, 1.3 + 0.28 * shown))
         place = np.arange(shown)
         total = np.maximum(self.total[:shown], 0.0)
         first = np.clip(self.first_order[:shown], 0.0, total)

@@ -1,7 +1,7 @@
 """All candidates at once: a line each, across an axis for each parameter."""
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ from sklearn_mvrsm.inspection._drawing import (
     GREY,
     color_map,
     number_texts,
-    open_axes,
 )
 
 __all__ = ["ParallelCoordinatesDisplay"]
@@ -32,6 +31,8 @@ _CLOSE = 0.08  # share of an axis below which two numbers would overlap
 @dataclass(eq=False, repr=False)
 class ParallelCoordinatesDisplay(AllCandidates):
     """Every candidate as a line that crosses an axis for each parameter.
+
+    Good scores are drawn above bad ones, and the best on top.
 
     Make it with :meth:`from_estimator`.
 
@@ -88,32 +89,16 @@ class ParallelCoordinatesDisplay(AllCandidates):
     >>> display.plot()  # doctest: +SKIP
     """
 
-    ax_: Any = field(init=False)
-    figure_: Any = field(init=False)
     lines_: Any = field(init=False)
     failures_: Any = field(init=False)
     best_line_: Any = field(init=False)
     colorbar_: Any = field(init=False)
 
-    def plot(
-        self, ax: Any = None, *, figsize: tuple[float, float] | None = None
-    ) -> Self:
-        """Draw the lines, bad scores below good ones and the best on top.
+    @property
+    def _size(self) -> tuple[float, float]:
+        return max(4.8, 1.6 + 1.1 * len(self.axes)), 4.8
 
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw. None: on a new figure.
-        figsize : tuple of float, default=None
-            Width and height of a new figure, in inches.
-
-        Returns
-        -------
-        ParallelCoordinatesDisplay
-            Itself, with what has been drawn.
-        """
-        width = max(4.8, 1.6 + 1.1 * len(self.axes))
-        self.figure_, self.ax_ = open_axes(self, ax, figsize or (width, 4.8))
+    def _draw(self) -> None:
         from matplotlib.collections import LineCollection
         from matplotlib.colors import Normalize
 
@@ -153,7 +138,6 @@ class ParallelCoordinatesDisplay(AllCandidates):
             self.lines_, ax=self.ax_, label=self.label, extend=extend
         )
         self._plot_legend()
-        return self
 
     def _paths(self) -> FloatArray:
         """Return the corners of the lines, shape ``(n_candidates, n_corners, 2)``."""

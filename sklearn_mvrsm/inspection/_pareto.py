@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sklearn_mvrsm.inspection._drawing import BLUE, GREY, open_axes
+from sklearn_mvrsm.inspection._drawing import BLUE, GREY, Display
 from sklearn_mvrsm.inspection._scores import (
     guiding_metric,
     metrics_of,
     read_scores,
-    require_fitted,
+    require_search,
 )
 
 __all__ = ["ParetoDisplay"]
@@ -24,7 +24,7 @@ _TIMES = {"fit_time": "mean fit time (s)", "score_time": "mean score time (s)"}
 
 
 @dataclass(eq=False, repr=False)
-class ParetoDisplay:
+class ParetoDisplay(Display):
     """Two metrics of every candidate, and the candidates that none beats in both.
 
     Of those on the front, none can be better in one metric without being worse in the
@@ -73,8 +73,6 @@ class ParetoDisplay:
     front: IntArray
     labels: tuple[str, str]
     signs: tuple[int, int]
-    ax_: Any = field(init=False)
-    figure_: Any = field(init=False)
     points_: Any = field(init=False)
     front_: Any = field(init=False)
 
@@ -102,12 +100,8 @@ class ParetoDisplay:
         ValueError
             If there are not two names, or the search has no such metric.
         """
-        if not hasattr(search, "refit"):
-            raise TypeError(
-                f"{cls.__name__} needs a fitted search, with two metrics or times, got "
-                f"{type(search).__name__}"
-            )
-        require_fitted(search, "cv_results_")
+        lacks = ", which has neither several metrics nor times"
+        require_search(cls, search, lacks, any_search=True)
         if metrics is None:
             guide = guiding_metric(search)
             others = [each for each in metrics_of(search.cv_results_) if each != guide]
@@ -125,24 +119,7 @@ class ParetoDisplay:
             signs=signs,
         )
 
-    def plot(
-        self, ax: Any = None, *, figsize: tuple[float, float] | None = None
-    ) -> Self:
-        """Draw the candidates, and the front as a line of steps.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw. None: on a new figure.
-        figsize : tuple of float, default=None
-            Width and height of a new figure, in inches.
-
-        Returns
-        -------
-        ParetoDisplay
-            Itself, with what has been drawn.
-        """
-        self.figure_, self.ax_ = open_axes(self, ax, figsize)
+    def _draw(self) -> None:
         (self.points_,) = self.ax_.plot(
             *self.values.T, "o", color=GREY, markersize=4.0, label="candidates"
         )
@@ -161,7 +138,6 @@ class ParetoDisplay:
         ]
         self.ax_.set(xlabel=named[0], ylabel=named[1])
         self.ax_.legend(loc="best")
-        return self
 
 
 def _column(search: Any, name: str) -> tuple[FloatArray, str, int]:

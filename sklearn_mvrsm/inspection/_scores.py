@@ -25,10 +25,10 @@ __all__ = [
     "metrics_of",
     "optimizer_of",
     "parameters_at_edge",
+    "read_each",
     "read_scores",
     "read_tried",
-    "require_fitted",
-    "require_mvrsm",
+    "require_search",
 ]
 
 FloatArray = npt.NDArray[np.float64]
@@ -37,6 +37,7 @@ IntArray = npt.NDArray[np.int64]
 
 _PREFIX = "mean_test_"
 _VALUE = "value"  # the metric of an optimiser
+_ALSO = "; it also takes an MVRSMOptimizer and the result of minimize"
 
 # Least and largest value -> the functions of sklearn.metrics that have them.
 _RANGES: dict[tuple[float, float], set[str]] = {
@@ -171,7 +172,7 @@ def read_tried(display: Any, source: Any, metric: str | None) -> Tried:
         return Tried(
             optimizer.space, configurations, scores, optimizer.n_initial_points
         )
-    require_mvrsm(display, source)
+    require_search(display, source, _ALSO)
     scores = read_scores(source, metric)
     configurations = source.cv_results_["params"]
     n_initial = source.optimizer_.n_initial_points
@@ -225,6 +226,36 @@ def optimizer_of(source: Any) -> MVRSMOptimizer | None:
     return source if isinstance(source, MVRSMOptimizer) else None
 
 
+def read_each(display: Any, search: Any, metric: str | None) -> list[Scores]:
+    """Read the scores of one source, or of each one in a list.
+
+    Parameters
+    ----------
+    display : type
+        Who asks; errors name it.
+    search : BaseSearchCV, MVRSMOptimizer or OptimizeResult, or a list of them
+    metric : str or None
+        As for `read_scores`.
+
+    Raises
+    ------
+    TypeError, NotFittedError
+        As `require_search`, which also lets searches of scikit-learn pass.
+    ValueError
+        If the list is empty, or the metrics differ; as `read_scores`.
+    """
+    searches = search if isinstance(search, list | tuple) else [search]
+    if not searches:
+        raise ValueError(f"'search' must have at least one search, got {search!r}")
+    for each in searches:
+        if optimizer_of(each) is None:
+            require_search(display, each, _ALSO, any_search=True)
+    read = [read_scores(each, metric) for each in searches]
+    if len(labels := {each.label for each in read}) > 1:
+        raise ValueError(f"'search' must have one metric, got {sorted(labels)}")
+    return read
+
+
 def read_scores(search: Any, metric: str | None) -> Scores:
     """Read the mean test scores of a metric.
 
@@ -239,14 +270,13 @@ def read_scores(search: Any, metric: str | None) -> Scores:
     Raises
     ------
     NotFittedError
-        If the search has no results.
+        If an optimiser has not been told any value.
     ValueError
-        If it has no such metric.
+        If there is no such metric.
     """
     optimizer = optimizer_of(search)
     if optimizer is not None:
         return _read_values(optimizer, metric)
-    require_fitted(search, "cv_results_")
     results = search.cv_results_
     guide = guiding_metric(search)
     name = guide if metric is None else metric
@@ -318,20 +348,45 @@ def guiding_metric(search: Any) -> str:
     return refit if isinstance(refit, str) and refit in metrics else metrics[0]
 
 
-def require_fitted(search: Any, attribute: str) -> None:
-    """Refuse a search that lacks a fitted attribute."""
-    if not hasattr(search, attribute):
-        raise NotFittedError(
-            f"{type(search).__name__} must be fitted before it is inspected: it has no "
-            f"{attribute!r}"
-        )
+def require_search(
+    display: Any,
+    source: Any,
+    note: str,
+    attribute: str = "cv_results_",
+    *,
+    any_search: bool = False,
+) -> None:
+    """Refuse what is no fitted search.
 
+    Parameters
+    ----------
+    display : type or function
+        Who asks; errors name it.
+    source : object
+    note : str
+        How the message goes on after what was given.
+    attribute : str, default="cv_results_"
+        What the search must have.
+    any_search : bool, default=False
+        Whether one of scikit-learn's will do.
 
-def require_mvrsm(display: Any, search: Any) -> None:
-    """Refuse a search that does not keep what a display needs."""
-    if not isinstance(search, MVRSMSearchCV):
+    Raises
+    ------
+    TypeError
+        If it is no such search.
+    NotFittedError
+        If it has not been fitted.
+    """
+    given = type(source).__name__
+    own = isinstance(source, MVRSMSearchCV)
+    if not (own or (any_search and hasattr(source, "refit"))):
+        needed = "search, also one of scikit-learn's" if any_search else "MVRSMSearchCV"
         raise TypeError(
-            f"{display.__name__} needs a fitted MVRSMSearchCV, got {search!r}"
+            f"{display.__name__} needs a fitted {needed}, got {given}{note}"
+        )
+    if not hasattr(source, attribute):
+        raise NotFittedError(
+            f"{given} must be fitted before it is inspected: it has no {attribute!r}"
         )
 
 

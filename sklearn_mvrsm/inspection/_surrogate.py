@@ -11,10 +11,10 @@ from sklearn_mvrsm.inspection._axes import Axis, depends, parameter_axes, read_p
 from sklearn_mvrsm.inspection._drawing import (
     BEST,
     BLUE,
+    Display,
     color_map,
     jitter,
     mark_failures,
-    open_axes,
     scale_axis,
     score_limits,
     shown_in_part,
@@ -42,7 +42,7 @@ _CELL = 0.6  # share of the cell of a category over which candidates spread
 
 
 @dataclass(eq=False, repr=False)
-class SurrogateDisplay:
+class SurrogateDisplay(Display):
     """The surrogate along one or two parameters, with what was evaluated.
 
     The other parameters are as in the best candidate that has the parameters shown: the
@@ -133,8 +133,6 @@ class SurrogateDisplay:
     centre: int | None = None
     sign: int = 1
     bounds: tuple[float, float] = (-np.inf, np.inf)
-    ax_: Any = field(init=False)
-    figure_: Any = field(init=False)
     line_: Any = field(init=False, default=None)
     surface_: Any = field(init=False, default=None)
     points_: Any = field(init=False)
@@ -209,27 +207,7 @@ class SurrogateDisplay:
             bounds=scores.bounds,
         )
 
-    def plot(
-        self, ax: Any = None, *, figsize: tuple[float, float] | None = None
-    ) -> Self:
-        """Draw the surrogate, the candidates, and the best of them.
-
-        Of one parameter: the expected score with a band of two standard deviations.
-        Of two: the expected score as a colour; grey where they do not exist together.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw. None: on a new figure.
-        figsize : tuple of float, default=None
-            Width and height of a new figure, in inches.
-
-        Returns
-        -------
-        SurrogateDisplay
-            Itself, with what has been drawn.
-        """
-        self.figure_, self.ax_ = open_axes(self, ax, figsize)
+    def _draw(self) -> None:
         lines = [f"slice at the best candidate{self.note}"]
         if absent := int(np.isnan(self.values).any(axis=1).sum()):
             which = "this parameter" if len(self.axes) == 1 else "these parameters"
@@ -242,7 +220,6 @@ class SurrogateDisplay:
         scale_axis(self.ax_, "x", self.axes[0])
         narrow = self.figure_.get_figwidth() < _NARROW
         self.ax_.set_title("\n".join(lines), fontsize="small" if narrow else "medium")
-        return self
 
     @property
     def _star(self) -> tuple[int, str | None]:

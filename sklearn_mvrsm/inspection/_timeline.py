@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sklearn_mvrsm.inspection._drawing import STATUS_STYLES, open_axes
-from sklearn_mvrsm.inspection._scores import require_fitted, require_mvrsm
+from sklearn_mvrsm.inspection._drawing import STATUS_STYLES, Display
+from sklearn_mvrsm.inspection._scores import require_search
 
 __all__ = ["TimelineDisplay"]
 
@@ -20,7 +20,7 @@ _THIN = 0.004  # bars of a smaller share of the width get no outline
 
 
 @dataclass(eq=False, repr=False)
-class TimelineDisplay:
+class TimelineDisplay(Display):
     """Every fit as a bar in the slot where it ran, coloured by what became of it.
 
     A fit that was skipped before it began has no bar: a mark above the slots shows when
@@ -79,8 +79,6 @@ class TimelineDisplay:
     status: npt.NDArray[np.object_]
     candidate: IntArray
     fold: IntArray
-    ax_: Any = field(init=False)
-    figure_: Any = field(init=False)
     bars_: Any = field(init=False)
     skips_: Any = field(init=False)
 
@@ -108,8 +106,7 @@ class TimelineDisplay:
         TimelineDisplay
             Nothing has been drawn yet.
         """
-        require_mvrsm(cls, search)
-        require_fitted(search, "fit_log_")
+        require_search(cls, search, ", which keeps no times of fits", "fit_log_")
         log = search.fit_log_
         given_up = _ends_of_candidates(log)
         never = (log["status"] == "skipped") & (log["slot"] < 0)
@@ -122,22 +119,15 @@ class TimelineDisplay:
             fold=log["fold"],
         )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the bars.
+    @property
+    def _n_slots(self) -> int:
+        return int(self.slot.max(initial=-1)) + 1
 
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw. None: on a new figure.
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 8.0, min(2.0 + 0.35 * self._n_slots, 12.0)
 
-        Returns
-        -------
-        TimelineDisplay
-            Itself, with what has been drawn.
-        """
-        n_slots = int(self.slot.max(initial=-1)) + 1
-        height = 2.0 + 0.35 * n_slots
-        self.figure_, self.ax_ = open_axes(self, ax, (8.0, min(height, 12.0)))
+    def _draw(self) -> None:
         unit, seconds = _unit(float(np.nanmax(self.finish, initial=0.0)))
         self.bars_ = {}
         for status, style in STATUS_STYLES.items():
@@ -146,11 +136,10 @@ class TimelineDisplay:
                 style = replace(style, label="in vain")
             if len(rows):
                 self.bars_[status] = self._plot_bars(rows, style, seconds)
-        self._plot_skips(n_slots, seconds)
+        self._plot_skips(seconds)
         self.ax_.set_xlabel(f"{unit} since the search began")
         self.ax_.set_xlim(left=0.0)
         self._plot_title()
-        return self
 
     def _plot_title(self) -> None:
         n_fits = int((self.slot >= 0).sum())
@@ -183,11 +172,11 @@ class TimelineDisplay:
         self.ax_.add_collection(bars)
         return bars
 
-    def _plot_skips(self, n_slots: int, seconds: float) -> None:
+    def _plot_skips(self, seconds: float) -> None:
         """Mark skipped fits in a row of their own, and name the rows."""
         skipped = (self.status == "skipped") & (self.slot < 0)
         style = STATUS_STYLES["skipped"]
-        count = int(skipped.sum())
+        count, n_slots = int(skipped.sum()), self._n_slots
         (self.skips_,) = self.ax_.plot(
             self.finish[skipped] / seconds,
             np.full(count, -1.0),

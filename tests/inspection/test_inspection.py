@@ -5,13 +5,16 @@ import sys
 import numpy as np
 import pytest
 from formulas import Formula, X, fitted, minus, plus, y
+from scipy.optimize import OptimizeResult
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
 
 from sklearn_mvrsm import Integer, MVRSMOptimizer, MVRSMSearchCV, Ordinal, Real
 from sklearn_mvrsm.inspection import (
     CandidatesDisplay,
     ConvergenceDisplay,
+    DistributionDisplay,
     ImportanceDisplay,
     ParallelCoordinatesDisplay,
     ParetoDisplay,
@@ -21,6 +24,7 @@ from sklearn_mvrsm.inspection import (
 )
 
 DISPLAYS = [
+    DistributionDisplay,
     ConvergenceDisplay,
     ParallelCoordinatesDisplay,
     ImportanceDisplay,
@@ -123,6 +127,12 @@ def test_every_display_draws_every_search_on_new_axes(display, name, request, pl
 
 
 @every_display
+def test_a_new_figure_has_the_size_that_is_asked_for(display, single, plt):
+    drawn = display.from_estimator(single).plot(figsize=(4.0, 3.0))
+    assert drawn.figure_.get_size_inches().tolist() == [4.0, 3.0]
+
+
+@every_display
 def test_given_axes_are_drawn_on(display, mixed, plt):
     figure, ax = plt.subplots()
     drawn = display.from_estimator(mixed).plot(ax=ax)
@@ -137,14 +147,22 @@ def test_a_search_without_results_is_refused(display):
         display.from_estimator(MVRSMSearchCV(Formula(), {"x": [1]}))
 
 
-@pytest.mark.parametrize("display", DISPLAYS[1:6])
+@pytest.mark.parametrize("display", DISPLAYS[2:7])
 def test_another_search_than_ours_lacks_what_is_needed(display):
     grid = GridSearchCV(Formula(lambda params: 1.0), {"x": [1]}, cv=2).fit(X, y)
     with pytest.raises(TypeError, match="needs a fitted MVRSMSearchCV, got GridSea"):
         display.from_estimator(grid)
 
 
-@pytest.mark.parametrize("display", DISPLAYS[:5])
+@every_display
+@pytest.mark.parametrize("source", ["x", SVC(), OptimizeResult(x=1.0)])
+def test_what_is_no_search_is_refused_by_name(display, source):
+    given = f"{display.__name__} needs a fitted .*, got {type(source).__name__}[,;]"
+    with pytest.raises(TypeError, match=given):
+        display.from_estimator(source)
+
+
+@pytest.mark.parametrize("display", DISPLAYS[:6])
 def test_an_unknown_metric_is_refused(display, several):
     with pytest.raises(ValueError, match=r"'metric' must be one of .* got 'left'"):
         display.from_estimator(several, metric="left")
@@ -159,7 +177,7 @@ def test_without_matplotlib_the_arrays_are_there(display, single, monkeypatch):
         drawn.plot()
 
 
-@pytest.mark.parametrize("display", DISPLAYS[1:5])
+@pytest.mark.parametrize("display", DISPLAYS[2:6])
 def test_a_space_without_parameters_has_nothing_to_show(display):
     made = fitted(lambda params: 1.0, {}, n_iter=1)
     with pytest.raises(ValueError, match="without parameters has nothing to show"):
@@ -278,6 +296,47 @@ def test_scores_that_would_flatten_the_picture_are_counted(plt):
     assert hidden == (display.scores == -1e9).sum() > 0
     assert high - low < 20
     assert display.ax_.get_title() == f"{hidden} lower scores are not shown"
+
+
+# --- distribution ---------------------------------------------------------------
+
+
+def test_failures_are_worse_than_every_score_of_the_distribution(mixed, raced, plt):
+    made = MVRSMSearchCV(mixed.estimator, mixed.param_space)
+    made.cv_results_ = {"params": [{}] * 4, "mean_test_score": [2.0, np.nan, 1.0, 2.0]}
+    optimizer = MVRSMOptimizer({"x": [0, 1, 2, 3]})
+    for x, value in enumerate(made.cv_results_["mean_test_score"]):
+        optimizer.tell({"x": x}, value)
+    for source, shares in [(made, [0.5, 0.75, 1.0]), (optimizer, [0.25, 0.5, 0.75])]:
+        display = DistributionDisplay.from_estimator(source, names="one").plot()
+        assert display.values[0].tolist() == [1.0, 2.0, 2.0]
+        assert display.shares[0].tolist() == shares
+        (line,) = display.lines_
+        assert line.get_label() == "one (1 failed)"
+        ends = line.get_ydata()[[0, -1]].tolist()
+        assert ends == [0.25 if source is made else 0.0, shares[-1]]
+    several = DistributionDisplay.from_estimator([mixed, raced, made]).plot()
+    assert several.names == tuple(f"MVRSMSearchCV {k}" for k in (1, 2, 3))
+    assert [len(each) for each in several.values] == [
+        np.isfinite(each.cv_results_["mean_test_score"]).sum()
+        for each in (mixed, raced, made)
+    ]
+    assert "given up)" in several.lines_[1].get_label()
+    with pytest.raises(ValueError, match=r"'names' must have a name for each of 2 sea"):
+        DistributionDisplay.from_estimator([made, made], names=["one"])
+    with pytest.raises(ValueError, match="'search' must have one metric, got"):
+        DistributionDisplay.from_estimator([made, optimizer])
+
+
+def test_most_of_each_distribution_is_in_the_picture(single, plt):
+    made = [MVRSMSearchCV(single.estimator, single.param_space) for _ in range(2)]
+    for search, scale in zip(made, (1e-3, 1.0), strict=True):
+        scores = -scale * np.arange(20.0)
+        search.cv_results_ = {"params": [{}] * 20, "mean_test_score": scores}
+    display = DistributionDisplay.from_estimator(made).plot()
+    low, high = display.ax_.get_xlim()
+    assert low < -19.0
+    assert high > 0.0
 
 
 # --- parallel coordinates -------------------------------------------------------
@@ -536,6 +595,8 @@ def test_every_candidate_is_a_point_for_each_parameter_that_it_has(mixed, plt):
     kind = display.points_[0].get_offsets()[:, 0]
     assert len(set(kind)) == len(kind)  # none hides another
     assert {round(each) for each in kind} == {0, 1, 2}
+    with pytest.raises(ValueError, match="'ax' must be a subplot, to be divided, got"):
+        display.plot(plt.figure().add_axes((0, 0, 1, 1)))
 
 
 def test_failures_have_one_colour_and_nothing_else_has_it(mixed, plt):
