@@ -69,7 +69,7 @@ def _search(
 
     def objective(trial: object) -> float:
         if conditional:
-            return problem.evaluate(_suggest_active(trial, variables))
+            return problem.evaluate(suggest_active(trial, variables))
         full = {v.name: _suggest(trial, v) for v in variables}
         return problem.evaluate(active(variables, full))
 
@@ -79,7 +79,8 @@ def _search(
     return problem.values
 
 
-def _suggest_active(trial: object, variables: tuple[Variable, ...]) -> Params:
+def suggest_active(trial: object, variables: tuple[Variable, ...]) -> Params:
+    """Return the params of a trial, parents before their children."""
     params: Params = {}
     for v in variables:
         if all(name in params and params[name] in ok for name, ok in v.conditions):

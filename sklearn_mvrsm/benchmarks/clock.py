@@ -1,0 +1,395 @@
+"""What searches find by compute: CPU seconds of fits with their scoring.
+
+``python -m sklearn_mvrsm.benchmarks.clock --out clock.jsonl`` searches each pair of a
+kind of model and a data set with each variant, adds what the file lacks, and prints
+
+* the compute until a search has the score that ours plain, with another seed, has after
+  50 candidates, as a share of the compute of those;
+* how much lower the loss is than that, in cross-validation and on an outer test set, at
+  shares of that compute;
+
+as means over pairs with standard errors. All searches score the same folds of the same
+rows, one fit at a time, and end once they have used `STRETCH` times that compute.
+
+A variant of ours is a line of `OURS`: the arguments of `MVRSMSearchCV` that it has.
+Any other is a function ``(task, meter, seed) -> None`` in `PEERS`, which fits
+``task.model`` on ``task.folds`` and scores it by `score`.
+"""
+
+import argparse
+import functools
+import json
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import RandomizedSearchCV, StratifiedKFold
+
+from sklearn_mvrsm import MVRSMSearchCV, SearchSpace
+from sklearn_mvrsm.benchmarks._kinds import KINDS, Kind
+from sklearn_mvrsm.benchmarks._metered import (
+    FitMeter,
+    Model,
+    metered,
+    score,
+    score_or_stop,
+)
+from sklearn_mvrsm.benchmarks._optional import require
+from sklearn_mvrsm.benchmarks._peer_optuna import suggest_active
+from sklearn_mvrsm.benchmarks._problem import Params
+from sklearn_mvrsm.benchmarks._runner import ensure_environment
+from sklearn_mvrsm.benchmarks._tuning import FOLDS, Data, load, loss_of
+from sklearn_mvrsm.benchmarks._variables import variables_of
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["OURS", "PEERS", "Curve", "compare", "main", "search"]
+
+# Fixed in advance: options are chosen on the first, and judged on the second.
+DEVELOP = (
+    "lightgbm-magic",
+    "xgboost-splice",
+    "forest-ring",
+    "mlp-texture",
+    "svm-spambase",
+    "models-banana",
+)
+REPORT = (
+    "lightgbm-spambase",
+    "lightgbm-chess",
+    "xgboost-twonorm",
+    "forest-magic",
+    "mlp-optdigits",
+    "svm-magic",
+    "models-chess",
+    "models-spambase",
+)
+PLAIN = "plain"
+OURS: dict[str, dict[str, Any]] = {PLAIN: {}, "racing": {"racing": True}}
+N_ITER = 50  # candidates of ours plain, whose score all are to reach
+STRETCH = 1.5  # of the compute of these, which every search may use
+MOST = 150  # candidates, if the compute does not end a search before
+SHARES = (0.25, 0.5, 1.0)  # of that compute, after which losses are compared
+ROWS = 1000  # to tune on
+LEAST = 1e-3  # loss to which differences are related
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is searched: a pair of a kind of model and a data set."""
+
+    kind: Kind
+    data: Data
+    space: SearchSpace
+    model: Model
+    folds: list[Any]
+
+    @classmethod
+    def of(cls, pair: str, rows: int) -> Self:
+        """Return the task of ``kind-set``, of which so many rows are tuned on."""
+        name, _, data_set = pair.partition("-")
+        kind, data = KINDS[name], load(data_set, rows)
+        space = kind.space(*data.X.shape)
+        usual = kind.usual(data.X.shape[1])
+        model = Model(kind, **{each: usual.get(each) for each in space})
+        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+        listed = list(folds.split(data.X, data.y))
+        return cls(kind, data, SearchSpace(space), model, listed)
+
+
+def ours(task: Task, meter: FitMeter, seed: int, **options: Any) -> None:
+    """Search by `MVRSMSearchCV` with these arguments."""
+    MVRSMSearchCV(
+        task.model,
+        task.space,
+        scoring=score,
+        cv=task.folds,
+        refit=False,
+        random_state=seed,
+        callback=lambda *_: meter.is_spent,
+        **{"n_iter": MOST, **options},
+    ).fit(task.data.X, task.data.y)
+
+
+def randomized(task: Task, meter: FitMeter, seed: int) -> None:
+    """Search by ``RandomizedSearchCV``."""
+    _theirs(RandomizedSearchCV, task, seed, n_iter=MOST)
+
+
+def halving(task: Task, meter: FitMeter, seed: int) -> None:
+    """Search by ``HalvingRandomSearchCV``, the last candidates on all rows."""
+    require("sklearn.experimental.enable_halving_search_cv", "scikit-learn")
+    from sklearn.model_selection import HalvingRandomSearchCV
+
+    options = {"n_candidates": MOST, "min_resources": "exhaust"}
+    _theirs(HalvingRandomSearchCV, task, seed, **options)
+
+
+def _theirs(search: Any, task: Task, seed: int, **options: Any) -> None:
+    """Run a search of scikit-learn over random params, as they know no conditions."""
+    drawn = task.space.sample(MOST, random_state=seed)
+    search(
+        task.model,
+        [{name: [value] for name, value in params.items()} for params in drawn],
+        scoring=score_or_stop,
+        cv=task.folds,
+        refit=False,
+        random_state=seed,
+        **options,
+    ).fit(task.data.X, task.data.y)
+
+
+def tpe(task: Task, meter: FitMeter, seed: int, *, pruned: bool = False) -> None:
+    """Search by Optuna's TPE, perhaps with its median pruner after each fold."""
+    optuna = require("optuna", "optuna")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    pruner = optuna.pruners.MedianPruner() if pruned else optuna.pruners.NopPruner()
+    sampler, variables = optuna.samplers.TPESampler(seed=seed), variables_of(task.space)
+    study = optuna.create_study(sampler=sampler, pruner=pruner, direction="maximize")
+    X, y = task.data.X, task.data.y
+
+    def objective(trial: Any) -> float:
+        model, scores = clone(task.model), []
+        model.set_params(**suggest_active(trial, variables))
+        for k, (train, test) in enumerate(task.folds):
+            fitted = clone(model).fit(X[train], y[train])
+            scores.append(score_or_stop(fitted, X[test], y[test]))
+            trial.report(float(np.mean(scores)), k)
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return float(np.mean(scores))
+
+    study.optimize(objective, n_trials=MOST, catch=(Exception,))
+
+
+PEERS: dict[str, Callable[[Task, FitMeter, int], None]] = {
+    "random": randomized,
+    "halving": halving,
+    "tpe": tpe,
+    "tpe-median": functools.partial(tpe, pruned=True),
+}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The best candidates of one search against its compute.
+
+    Parameters
+    ----------
+    pair, variant : str
+    seed, rows : int
+    planned : float
+        CPU seconds that ours plain used for `N_ITER` candidates.
+    points : list of (float, float, float)
+        At each improvement: CPU seconds used, loss in cross-validation, and on the
+        outer test set.
+    """
+
+    pair: str
+    variant: str
+    seed: int
+    rows: int
+    planned: float
+    points: list[tuple[float, float, float]]
+
+    def at(self, seconds: float) -> tuple[float, float]:
+        """Return both losses of the best candidate by then; nan before the first."""
+        known = [(np.nan, np.nan), *((p[1], p[2]) for p in self.points)]
+        return known[sum(p[0] <= seconds for p in self.points)]
+
+    def reached(self, loss: float) -> float:
+        """Return the seconds until a loss in cross-validation; infinite if never."""
+        return next((p[0] for p in self.points if p[1] <= loss), np.inf)
+
+
+def search(
+    pair: str, variant: str, seed: int, rows: int = ROWS, planned: float = np.inf
+) -> Curve:
+    """Search a pair.
+
+    Parameters
+    ----------
+    pair : str
+        Kind of model and data set, such as ``"svm-magic"``.
+    variant : str
+        Of `OURS` or `PEERS`.
+    seed : int
+    rows : int, default=ROWS
+        To tune on.
+    planned : float, default=inf
+        CPU seconds that ours plain uses for `N_ITER` candidates; it is measured where
+        it is infinite.
+
+    Returns
+    -------
+    Curve
+    """
+    task = Task.of(pair, rows)
+    rows_of_fold = min(len(train) for train, _ in task.folds)
+    meter = FitMeter(STRETCH * planned, rows_of_fold)
+    options = OURS.get(variant, {})
+    if variant == PLAIN:
+        options = {"n_iter": int(STRETCH * N_ITER)}
+    run = PEERS.get(variant, functools.partial(ours, **options))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with metered(meter):
+            run(task, meter, seed)
+    if variant == PLAIN:
+        planned = meter.ends[min(N_ITER, len(meter.ends)) - 1]
+    points = [
+        (seconds, loss, _outer(task, params)) for seconds, loss, params in meter.best
+    ]
+    return Curve(pair, variant, seed, rows, planned, points)
+
+
+def _outer(task: Task, params: Params) -> float:
+    """Return the loss on the outer test set of a model fitted to all other rows."""
+    kind, data = task.kind, task.data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = kind.build(params).fit(data.X, data.y)
+        return float(loss_of(kind.scoring)(model, data.X_outer, data.y_outer))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A variant compared with ours plain: means over pairs, and their errors.
+
+    Parameters
+    ----------
+    variant : str
+    ratio : (float, float)
+        Logarithm of the compute until the loss of ours plain, as a share of its
+        compute; `STRETCH` where it is not reached.
+    gain : (float, float)
+        The same less that of ours plain with other seeds.
+    reached : float
+        Share of the searches that reach it.
+    validated, outer : list of (float, float)
+        Relative difference of the loss to the final one of ours plain, after each of
+        `SHARES`; negative is better.
+    """
+
+    variant: str
+    ratio: tuple[float, float]
+    gain: tuple[float, float]
+    reached: float
+    validated: list[tuple[float, float]]
+    outer: list[tuple[float, float]]
+
+
+def compare(curves: Sequence[Curve]) -> list[Row]:
+    """Compare each variant with ours plain, on the pairs that both have.
+
+    A search is compared with those of ours plain with other seeds.
+    """
+    variants = dict.fromkeys(curve.variant for curve in curves)
+    plain = _means(PLAIN, curves)
+    return [_row(variant, _means(variant, curves), plain) for variant in variants]
+
+
+def _means(variant: str, curves: Sequence[Curve]) -> dict[str, list[float]]:
+    """Return the figures of a variant on each pair, as means over its seeds."""
+    by_pair: dict[str, list[FloatArray]] = {}
+    for plain in (each for each in curves if each.variant == PLAIN):
+        target = plain.at(plain.planned)
+        for own in curves:
+            same = own.pair == plain.pair and own.rows == plain.rows
+            if own.variant == variant and same and own.seed != plain.seed:
+                found = by_pair.setdefault(own.pair, [])
+                found.append(_figures(own, plain.planned, target))
+    return {
+        pair: [_mean_and_error(column)[0] for column in np.transpose(each)]
+        for pair, each in by_pair.items()
+    }
+
+
+def _row(
+    variant: str, means: dict[str, list[float]], plain: dict[str, list[float]]
+) -> Row:
+    logs = np.array([means[pair][0] - plain[pair][0] for pair in means])
+    columns = [_mean_and_error(column) for column in np.array([*means.values()]).T]
+    n = 2 + len(SHARES)
+    gain = _mean_and_error(logs)
+    return Row(variant, columns[0], gain, columns[1][0], columns[2:n], columns[n:])
+
+
+def _figures(own: Curve, planned: float, target: tuple[float, float]) -> FloatArray:
+    """Return log ratio, whether it is below `STRETCH`, and the differences."""
+    ratio = min(own.reached(target[0]) / planned, STRETCH)
+    losses = np.array([own.at(share * planned) for share in SHARES])
+    away = (losses - target) / np.maximum(target, LEAST)
+    return np.array([np.log(ratio), ratio < STRETCH, *away.T.ravel()])
+
+
+def _mean_and_error(values: FloatArray) -> tuple[float, float]:
+    known = values[np.isfinite(values)]
+    if len(known) < 2:
+        return float(known.mean()) if len(known) else np.nan, np.nan
+    return float(known.mean()), float(known.std(ddof=1) / np.sqrt(len(known)))
+
+
+def as_text(rows: Sequence[Row]) -> str:
+    """Return the comparison as a table."""
+    shares = [f"{kind} at {share:g}" for kind in ("cv", "outer") for share in SHARES]
+    ratios = "compute to reach plain's score", "the same, plain being 1", "reached"
+    header = ["variant", *ratios, *shares]
+    lines = [" | ".join(header), " | ".join(["---"] * len(header))]
+    for row in rows:
+        figures = [_ratio(*row.ratio), _ratio(*row.gain), f"{row.reached:.0%}"]
+        differences = [
+            f"{100 * mean:+.1f} +- {100 * e:.1f} %"
+            for mean, e in (*row.validated, *row.outer)
+        ]
+        lines.append(" | ".join([row.variant, *figures, *differences]))
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def _ratio(log: float, error: float) -> str:
+    low, high = np.exp([log - error, log + error])
+    return f"{np.exp(log):.2f} ({low:.2f} to {high:.2f})"
+
+
+def read(path: Path) -> list[Curve]:
+    """Return the curves of a file, none if it is not there."""
+    if not path.exists():
+        return []
+    return [Curve(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Search what a file lacks, and print the table."""
+    program = argparse.ArgumentParser(description=__doc__)
+    program.add_argument("--out", type=Path, default=Path("clock.jsonl"))
+    program.add_argument("--pairs", nargs="+", default=REPORT, help="such as svm-magic")
+    known = [*OURS, *PEERS]
+    program.add_argument("--variants", nargs="*", default=known, choices=known)
+    program.add_argument("--seeds", type=int, default=2, help="how many, at least 2")
+    program.add_argument("--rows", type=int, default=ROWS, help="to tune on")
+    options = program.parse_args(arguments)
+    curves = read(options.out)
+    for seed in range(options.seeds):
+        for pair in options.pairs:
+            planned = np.inf
+            for variant in dict.fromkeys([PLAIN, *options.variants]):
+                key = pair, variant, seed, options.rows
+                done = [c for c in curves if (c.pair, c.variant, c.seed, c.rows) == key]
+                if not done:
+                    done = [search(*key, planned)]
+                    curves += done
+                    with options.out.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(asdict(done[0])) + "\n")
+                planned = done[0].planned
+    print(as_text(compare([c for c in curves if c.pair in options.pairs])))
+
+
+if __name__ == "__main__":
+    ensure_environment(sys.argv[1:], "sklearn_mvrsm.benchmarks.clock")
+    main()

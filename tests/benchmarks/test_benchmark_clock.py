@@ -1,0 +1,93 @@
+"""Searches by compute: what is counted, and how curves are compared."""
+
+import numpy as np
+import pytest
+
+from sklearn_mvrsm.benchmarks import clock
+from sklearn_mvrsm.benchmarks._kinds import KINDS
+from sklearn_mvrsm.benchmarks._metered import BudgetSpent, FitMeter, Model, metered
+
+
+def test_a_candidate_is_validated_by_all_folds_on_all_rows():
+    meter = FitMeter(limit=10.0, rows=100)
+    for rows, loss in ((50, 0.0), (100, 0.3), (100, 0.4), (99, 0.5), (100, 9.0)):
+        meter.add({"C": 1.0}, rows, 1.5, loss)
+    assert meter.best == [(6.0, pytest.approx(0.4), {"C": 1.0})]
+    assert meter.ends == [6.0]
+    assert not meter.is_spent
+    for _ in range(3):
+        meter.add({"C": 2.0}, 100, 1.0, 0.6)
+    assert len(meter.best) == 1
+    assert meter.ends == [6.0, 10.5]
+    assert meter.is_spent
+
+
+def test_the_block_ends_with_the_compute():
+    with metered(FitMeter(1.0, 1)):
+        raise BudgetSpent
+    with pytest.raises(ValueError, match="told"), metered(FitMeter(1.0, 1)):
+        raise ValueError("told")
+
+
+def test_a_model_is_an_estimator_of_its_kind():
+    model = Model(KINDS["svm"], C=1.0, gamma=None).set_params(kernel="linear")
+    assert model.given == {"C": 1.0, "kernel": "linear"}
+    assert model.get_params()["kind"] is KINDS["svm"]
+
+
+def curve(variant, seed, *points, planned=10.0):
+    return clock.Curve("svm-magic", variant, seed, 1000, planned, list(points))
+
+
+def test_variants_are_compared_with_the_plain_search_of_other_seeds():
+    curves = [
+        curve("plain", 0, (2.0, 0.4, 0.6), (8.0, 0.2, 0.5)),
+        curve("plain", 1, (4.0, 0.4, 0.5), (12.0, 0.1, 0.5)),
+        curve("quick", 0, (1.0, 0.4, 0.5), (2.5, 0.2, 0.25)),
+        curve("quick", 1, (5.0, 0.2, 0.25)),
+    ]
+    plain, quick = clock.compare(curves)
+    # 0.4 of seed 1 is reached by seed 0 after 2 of 10, 0.2 of seed 0 by seed 1 after 12
+    assert np.exp(plain.ratio[0]) == pytest.approx(np.sqrt(0.2 * 1.2))
+    assert quick.ratio[0] == pytest.approx(np.log([0.1, 0.5]).mean())
+    assert quick.gain[0] == pytest.approx(quick.ratio[0] - plain.ratio[0])
+    assert plain.gain[0] == 0.0
+    assert (plain.reached, quick.reached) == (1.0, 1.0)
+    # after 10: 0.2 against 0.4, and 0.2 against 0.2
+    assert quick.validated[-1][0] == pytest.approx(np.mean([-0.5, 0.0]))
+    assert quick.outer[-1][0] == pytest.approx(-0.5)
+    assert "| quick | 0.22 (nan to nan) | 0.46 (nan to nan) | 100%" in clock.as_text(
+        [plain, quick]
+    )
+
+
+@pytest.mark.parametrize("variant", ["plain", "random", "halving", "tpe-median"])
+def test_every_search_scores_the_same_folds(keel, variant, monkeypatch):
+    if variant == "tpe-median":
+        pytest.importorskip("optuna", reason="it is the search")
+    monkeypatch.setattr(clock, "N_ITER", 4)
+    monkeypatch.setattr(clock, "MOST", 6)
+    found = clock.search("svm-wine", variant, 0, 100, np.inf)
+    seconds, losses, outer = np.array(found.points).T
+    assert (np.diff(seconds) > 0.0).all()
+    assert (np.diff(losses) < 0.0).all()
+    assert ((outer >= 0.0) & (outer <= 1.0)).all()
+    assert (found.planned < np.inf) == (variant == "plain")
+
+
+def test_what_the_file_has_is_not_searched_again(keel, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(clock, "N_ITER", 2)
+    monkeypatch.setattr(clock, "MOST", 3)
+    arguments = ["--out", str(tmp_path / "c"), "--pairs", "svm-wine", "--rows", "60"]
+    clock.main([*arguments, "--variants", "random"])
+    known = clock.read(tmp_path / "c")
+    assert [(c.variant, c.seed) for c in known] == [
+        ("plain", 0),
+        ("random", 0),
+        ("plain", 1),
+        ("random", 1),
+    ]
+    assert known[1].planned == known[0].planned
+    clock.main([*arguments, "--variants", "random"])
+    assert clock.read(tmp_path / "c") == known
+    assert "| random |" in capsys.readouterr().out
