@@ -26,6 +26,7 @@ from sklearn_mvrsm import Categorical, Integer, MVRSMSearchCV, Real
 from sklearn_mvrsm.inspection import (
     CandidatesDisplay,
     ConvergenceDisplay,
+    DistributionDisplay,
     ImportanceDisplay,
     ParallelCoordinatesDisplay,
     ParetoDisplay,
@@ -65,6 +66,14 @@ ConvergenceDisplay.from_estimator(search).plot()
 plt.show()
 
 # %%
+# How many are how good
+# ---------------------
+# Which share of the candidates has at most a score; failures count as worse than all.
+# Of several searches, each has a curve.
+DistributionDisplay.from_estimator(search).plot()
+plt.show()
+
+# %%
 # The score against each parameter
 # --------------------------------
 # The candidates as they are, the later the brighter. Those of one category are drawn
@@ -97,7 +106,11 @@ SurrogateDisplay.from_estimator(search, "model").plot()
 plt.show()
 
 # %%
-SurrogateDisplay.from_estimator(search, "model__gamma").plot()
+# Beside the slice, the average over random configurations that have the parameter:
+# partial dependence over the space.
+figure, axes = plt.subplots(1, 2, figsize=(10, 4.5), layout="constrained", sharey=True)
+for ax, kind in zip(axes, ["slice", "average"], strict=True):
+    SurrogateDisplay.from_estimator(search, "model__gamma", kind=kind).plot(ax)
 plt.show()
 
 # %%

@@ -1,7 +1,8 @@
-"""Slices through a configuration: points where one or two parameters vary."""
+"""Points where one or two parameters vary: a slice, or many to average over."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from sklearn_mvrsm import SearchSpace
 from sklearn_mvrsm.inspection._axes import ALTERNATIVE, Axis
 
-__all__ = ["Evaluated", "Slice", "axis_grid", "slice_through"]
+__all__ = ["Evaluated", "Slice", "average_over", "axis_grid", "slice_through"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -18,6 +19,10 @@ IntArray = npt.NDArray[np.int64]
 
 MOST_CATEGORIES = 300  # of one parameter
 _FEW = 12  # integers that each have a slice of their own
+_DRAWN = 2**13  # random configurations, of which those with the parameters are used
+_EVALUATIONS = 2**15  # of the surrogate for an average, about
+_FEWEST, _MOST = 2**6, 2**10  # configurations that an average is over
+_PARTS = 2**13  # points of which the surrogate is asked at once
 
 
 @dataclass(frozen=True)
@@ -111,8 +116,7 @@ def slice_through(
         If the parameters do not exist together.
     """
     centre, base, note = _centre(space, evaluated, axes)
-    mesh = np.meshgrid(*grids, indexing="ij")
-    values = np.stack([each.ravel() for each in mesh], axis=1)
+    values = _mesh(grids)
     points = np.tile(base, (len(values), 1))
     parents = [k for k, axis in enumerate(axes) if _is_parent(space, axis)]
     for key in np.unique(values[:, parents], axis=0) if parents else ():
@@ -123,17 +127,110 @@ def slice_through(
             note = _each_note(axes, parents)
     numbers = [_numbers(space, a, v) for a, v in zip(axes, values.T, strict=True)]
     _pick_dicts(space, points, axes, numbers)
+    exists = _put(space, points, axes, numbers)
+    if not exists.any():
+        raise ValueError(f"Parameters {_names(axes)} do not exist together")
+    return Slice(space.canonical(points), exists, centre, note)
+
+
+def average_over(
+    space: SearchSpace,
+    expected: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    axes: Sequence[Axis],
+    grids: Sequence[FloatArray],
+) -> tuple[FloatArray, FloatArray]:
+    """Average what is expected over random configurations that have the parameters.
+
+    This is partial dependence (J. H. Friedman, The Annals of Statistics 29(5), 2001)
+    over the space, as `SearchSpace.sample` draws it, instead of over a data set. A
+    value that only some of several dicts offer is averaged over these.
+
+    Parameters
+    ----------
+    space : SearchSpace
+    expected : callable
+        From points of shape (n, d) to means and deviations.
+    axes : sequence of Axis
+        The parameters.
+    grids : sequence of ndarray
+        Values of each.
+
+    Returns
+    -------
+    mean, std : ndarray of shape (n_values,)
+        Average and deviation over the configurations for each combination of values,
+        the last parameter's changing fastest; nan where they do not exist.
+
+    Raises
+    ------
+    ValueError
+        If no random configuration has the parameters.
+    """
+    values = _mesh(grids)
+    n = int(np.clip(_EVALUATIONS // len(values), _FEWEST, _MOST))
+    others = _random_points(space, axes, n)
+    points = np.tile(others, (len(values), 1))
+    numbers = [
+        np.repeat(_numbers(space, axis, each), len(others), axis=0)
+        for axis, each in zip(axes, values.T, strict=True)
+    ]
+    exists = _put(space, points, axes, numbers)
+    means = np.full(len(points), np.nan)
+    rows = np.flatnonzero(exists)
+    for part in np.array_split(rows, -(-len(rows) // _PARTS)):
+        means[part] = expected(space.canonical(points[part]))[0]
+    table = means.reshape(len(values), len(others))
+    some = exists.reshape(table.shape).any(axis=1)
+    mean, std = np.full((2, len(values)), np.nan)
+    mean[some] = np.nanmean(table[some], axis=1)
+    std[some] = np.nanstd(table[some], axis=1)
+    return mean, std
+
+
+def _random_points(space: SearchSpace, axes: Sequence[Axis], n: int) -> FloatArray:
+    """Draw up to n points that have the parameters.
+
+    Coordinates that do not exist in them are drawn as well, for where a parameter that
+    varies brings them into existence.
+    """
+    points = space.domain.sample(np.random.default_rng(0), _DRAWN)
+    active = space.active(points)
+    has = np.all([active[:, axis.coordinates].any(axis=1) for axis in axes], axis=0)
+    allowed = list(islice(filter(space.feasible, points[has]), n))
+    if not allowed:
+        raise ValueError(
+            f"Parameters {_names(axes)} exist together in none of {_DRAWN} random "
+            "configurations"
+        )
+    return np.array(allowed)
+
+
+def _names(axes: Sequence[Axis]) -> str:
+    return " and ".join(repr(axis.name) for axis in axes)
+
+
+def _mesh(grids: Sequence[FloatArray]) -> FloatArray:
+    """Return all combinations of values, of shape (n, n_parameters)."""
+    mesh = np.meshgrid(*grids, indexing="ij")
+    return np.stack([each.ravel() for each in mesh], axis=1)
+
+
+def _put(
+    space: SearchSpace,
+    points: FloatArray,
+    axes: Sequence[Axis],
+    numbers: Sequence[FloatArray],
+) -> BoolArray:
+    """Put numbers into points, and return where all parameters exist."""
     for axis, each in zip(axes, numbers, strict=True):
         own = points[:, axis.coordinates]
         points[:, axis.coordinates] = np.where(np.isnan(each), own, each)
     active = space.active(points)
-    exists = np.ones(len(points), dtype=np.bool_)
-    for axis, each in zip(axes, numbers, strict=True):
-        exists &= (active[:, axis.coordinates] & ~np.isnan(each)).any(axis=1)
-    if not exists.any():
-        names = " and ".join(repr(axis.name) for axis in axes)
-        raise ValueError(f"Parameters {names} do not exist together")
-    return Slice(space.canonical(points), exists, centre, note)
+    exists = [
+        (active[:, axis.coordinates] & ~np.isnan(each)).any(axis=1)
+        for axis, each in zip(axes, numbers, strict=True)
+    ]
+    return np.asarray(np.all(exists, axis=0))
 
 
 def _centre(
@@ -146,8 +243,8 @@ def _centre(
     best = int(evaluated.order[0])
     row = evaluated.best({})
     if row is not None:
-        names = " and ".join(repr(axis.name) for axis in axes)
-        return row, evaluated.points[row], f" with {names}" if row != best else ""
+        note = f" with {_names(axes)}" if row != best else ""
+        return row, evaluated.points[row], note
     varying = {j for axis in axes for j in axis.coordinates}
     base = evaluated.points[best].copy()
     for axis in axes:
@@ -169,7 +266,7 @@ def _is_parent(space: SearchSpace, axis: Axis) -> bool:
 
 
 def _each_note(axes: Sequence[Axis], parents: Sequence[int]) -> str:
-    return f" with each {' and '.join(repr(axes[k].name) for k in parents)}"
+    return f" with each {_names([axes[k] for k in parents])}"
 
 
 def _pick_dicts(

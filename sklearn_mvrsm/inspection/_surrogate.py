@@ -23,13 +23,19 @@ from sklearn_mvrsm.inspection._drawing import (
 from sklearn_mvrsm.inspection._importance import most_important
 from sklearn_mvrsm.inspection._model import expectation
 from sklearn_mvrsm.inspection._scores import Tried, read_tried
-from sklearn_mvrsm.inspection._slices import Evaluated, axis_grid, slice_through
+from sklearn_mvrsm.inspection._slices import (
+    Evaluated,
+    average_over,
+    axis_grid,
+    slice_through,
+)
 
 __all__ = ["SurrogateDisplay"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
+_KINDS = ("slice", "average")
 _RESOLUTION = {1: 101, 2: 41}  # values of a number, by how many parameters there are
 _BAND = 2.0  # standard deviations
 _ASIDE = 0.2  # by which candidates stand beside the surrogate of their category
@@ -37,7 +43,7 @@ _BELOW, _SLOPING = (
     0.5,
     0.4,
 )  # inches from the axes to the legend; more for sloping names
-_NARROW = 5.0  # inches
+_NARROW = 3.9  # inches
 _CELL = 0.6  # share of the cell of a category over which candidates spread
 
 
@@ -45,12 +51,19 @@ _CELL = 0.6  # share of the cell of a category over which candidates spread
 class SurrogateDisplay(Display):
     """The surrogate along one or two parameters, with what was evaluated.
 
-    The other parameters are as in the best candidate that has the parameters shown: the
-    picture is a slice through it. Along a parameter on which others depend, such as a
-    choice among models, each value has the others as in the best candidate with it. If
-    no candidate has a parameter, what it depends on is changed in the best one so that
-    it exists; ``note`` says which it is. The evaluated candidates differ in the other
+    Along one parameter the expected score is a curve with a band of two standard
+    deviations; along two it is a colour, grey where they do not exist together.
+
+    In a slice (``kind="slice"``) the other parameters are as in the best candidate that
+    has the parameters shown. Along a parameter on which others depend, such as a choice
+    among models, each value has the others as in the best candidate with it. If no
+    candidate has a parameter, what it depends on is changed in the best one so that it
+    exists; ``note`` says which it is. The evaluated candidates differ in the other
     parameters as well and need not lie on the slice.
+
+    The average (``kind="average"``) is partial dependence: the mean of what is expected
+    over random configurations of the space that have the parameters, each with their
+    values exchanged. Its band shows how far single configurations are from the mean.
 
     Make it with :meth:`from_estimator`.
 
@@ -63,8 +76,9 @@ class SurrogateDisplay(Display):
         categories by place.
     mean, std : ndarray of shape (n_values,) or (n_values, n_other_values)
         Expected score and its standard deviation, without the noise of one evaluation;
-        nan where a parameter does not exist (``std`` also with ``method="paper"``).
-        Of a metric with known ends, such as accuracy, the mean is between them.
+        nan where a parameter does not exist (``std`` also with ``method="paper"``). Of
+        an average, the deviation over the configurations. Of a metric with known ends,
+        such as accuracy, the mean is between them.
     values : ndarray of shape (n_candidates, 1 or 2)
         Where the evaluated candidates are; nan where a parameter does not exist.
     scores : ndarray of shape (n_candidates,)
@@ -83,6 +97,8 @@ class SurrogateDisplay(Display):
         1 where higher scores are better, -1 where lower values are.
     bounds : tuple of float
         Between which numbers the metric always is, as far as that is known.
+    kind : {"slice", "average"}, default="slice"
+        What ``mean`` is.
 
     Attributes
     ----------
@@ -133,6 +149,7 @@ class SurrogateDisplay(Display):
     centre: int | None = None
     sign: int = 1
     bounds: tuple[float, float] = (-np.inf, np.inf)
+    kind: str = "slice"
     line_: Any = field(init=False, default=None)
     surface_: Any = field(init=False, default=None)
     points_: Any = field(init=False)
@@ -147,6 +164,7 @@ class SurrogateDisplay(Display):
         *,
         metric: str | None = None,
         resolution: int | None = None,
+        kind: str = "slice",
     ) -> Self:
         """Compute what is to be drawn.
 
@@ -166,6 +184,9 @@ class SurrogateDisplay(Display):
         resolution : int, default=None
             Values at which a number is looked at, at most. None: 101, and 41 for each
             of two. Of more than 300 categories, 300 are looked at.
+        kind : {"slice", "average"}, default="slice"
+            Whether the other parameters are as in the best candidate, or the surrogate
+            is averaged over random configurations of the space.
 
         Returns
         -------
@@ -176,8 +197,10 @@ class SurrogateDisplay(Display):
         ------
         ValueError
             If a name is not in the space; if the parameters never exist together; if no
-            candidate has a score.
+            candidate has a score; if ``kind`` is something else.
         """
+        if kind not in _KINDS:
+            raise ValueError(f"'kind' must be one of {_KINDS}, got {kind!r}")
         tried = read_tried(cls, search, metric)
         scores = tried.scores
         if scores.best is None:
@@ -188,9 +211,13 @@ class SurrogateDisplay(Display):
         size = _RESOLUTION[len(axes)] if resolution is None else resolution
         grid = tuple(axis_grid(axis, size) for axis in axes)
         cut = slice_through(space, Evaluated(points, places, scores.order), axes, grid)
-        mean, std = expectation(search, scores.metric)(cut.points)
+        expected = expectation(search, scores.metric)
+        if kind == "average":
+            mean, std = average_over(space, expected, axes, grid)
+        else:
+            mean, std = expected(cut.points)
+            mean[~cut.exists] = std[~cut.exists] = np.nan
         shape = tuple(len(values) for values in grid)
-        mean[~cut.exists] = std[~cut.exists] = np.nan
         return cls(
             axes=axes,
             grid=grid,
@@ -201,14 +228,17 @@ class SurrogateDisplay(Display):
             failed=scores.failed,
             best=scores.best,
             label=scores.label,
-            note=cut.note,
+            note=cut.note if kind == "slice" else "",
             centre=cut.centre,
             sign=scores.sign,
             bounds=scores.bounds,
+            kind=kind,
         )
 
     def _draw(self) -> None:
         lines = [f"slice at the best candidate{self.note}"]
+        if self.kind == "average":
+            lines = ["average over random configurations"]
         if absent := int(np.isnan(self.values).any(axis=1).sum()):
             which = "this parameter" if len(self.axes) == 1 else "these parameters"
             lines.append(f"{absent} candidates without {which} are not shown")
@@ -218,8 +248,8 @@ class SurrogateDisplay(Display):
         else:
             self._plot_surface()
         scale_axis(self.ax_, "x", self.axes[0])
-        narrow = self.figure_.get_figwidth() < _NARROW
-        self.ax_.set_title("\n".join(lines), fontsize="small" if narrow else "medium")
+        size = "small" if self._narrow else "medium"
+        self.ax_.set_title("\n".join(lines), fontsize=size)
 
     @property
     def _star(self) -> tuple[int, str | None]:
@@ -228,6 +258,16 @@ class SurrogateDisplay(Display):
         if np.isnan(self.values[row]).any():
             return row, None
         return row, "best" if row == self.best else "best of these"
+
+    @property
+    def _narrow(self) -> bool:
+        share = self.ax_.get_position().width  # of the figure, before it is laid out
+        return bool(self.figure_.get_figwidth() * share < _NARROW)
+
+    @property
+    def _curve(self) -> str:
+        """Name of the curve in the legend."""
+        return "surrogate" if self.kind == "slice" else "average of the surrogate"
 
     # --- one parameter ----------------------------------------------------------
 
@@ -259,12 +299,13 @@ class SurrogateDisplay(Display):
                 fmt="s",
                 color=BLUE,
                 capsize=4.0,
-                label="surrogate",
+                label=self._curve,
             )
             return
         marker = "." if axis.whole else ""
+        which = "" if self.kind == "slice" else " of configurations"
         (self.line_,) = self.ax_.plot(
-            x, self.mean, marker=marker, color=BLUE, label="surrogate"
+            x, self.mean, marker=marker, color=BLUE, label=self._curve
         )
         self.ax_.fill_between(
             x,
@@ -273,7 +314,7 @@ class SurrogateDisplay(Display):
             color=BLUE,
             alpha=0.18,
             linewidth=0.0,
-            label=f"± {_BAND:g} standard deviations" if band.any() else None,
+            label=f"± {_BAND:g} standard deviations{which}" if band.any() else None,
         )
 
     def _plot_candidates(self, aside: float) -> None:
@@ -336,9 +377,8 @@ class SurrogateDisplay(Display):
         )
         scale_axis(self.ax_, "y", self.axes[1])
         extend = ("min" if self.sign > 0 else "max") if n_hidden else None
-        self.figure_.colorbar(
-            self.surface_, ax=self.ax_, label=f"{self.label}, expected", extend=extend
-        )
+        label = f"{self.label}, {'expected' if self.kind == 'slice' else 'average'}"
+        self.figure_.colorbar(self.surface_, ax=self.ax_, label=label, extend=extend)
         self._plot_legend()
 
     def _plot_legend(self) -> None:
@@ -351,7 +391,7 @@ class SurrogateDisplay(Display):
             loc="upper center",
             bbox_to_anchor=(0.5, 0.0),
             bbox_transform=self.ax_.transAxes + down,
-            ncols=2 if self.figure_.get_figwidth() < _NARROW else 3,
+            ncols=2 if self._narrow else 3,
             frameon=False,
         )
 

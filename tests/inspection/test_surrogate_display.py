@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from formulas import fitted, minus, plus
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
 
-from sklearn_mvrsm import Integer, Real
+from sklearn_mvrsm import Integer, Real, SearchSpace
 from sklearn_mvrsm.inspection import SurrogateDisplay
 
 SPACE = {
@@ -151,6 +153,75 @@ def test_parameters_of_different_alternatives_have_no_picture():
     made = fitted(lambda params: 1.0, space, n_iter=10)
     with pytest.raises(ValueError, match="'a' and 'b' do not exist together"):
         SurrogateDisplay.from_estimator(made, ["a", "b"])
+
+
+# formula(): means of the others are x 1, k/2 1.5, kind 1, and log10(rate) -1.5 with "b"
+@pytest.mark.parametrize(
+    ("names", "truth"),
+    [
+        ("x", lambda x: x + 1.5 + 1.0 - 0.5),
+        ("kind", lambda kind: 1.0 + 1.5 + kind - 1.5 * (kind == 1)),
+        ("rate", lambda rate: 1.0 + 1.5 + 1.0 + np.log10(rate)),
+        (["x", "k"], lambda x, k: x + 0.5 * k + 1.0 - 0.5),
+        (
+            ["kind", "rate"],
+            lambda kind, rate: np.where(kind == 1, 3.5 + np.log10(rate), np.nan),
+        ),
+    ],
+)
+def test_the_average_is_over_configurations_that_have_the_parameters(
+    search, names, truth, plt
+):
+    display = SurrogateDisplay.from_estimator(
+        search, names, kind="average", resolution=9
+    ).plot()
+    expected = truth(*np.meshgrid(*display.grid, indexing="ij"))
+    assert display.mean == pytest.approx(expected, abs=0.3, nan_ok=True)
+    assert "average over random configurations" in display.ax_.get_title()
+    if isinstance(names, str):
+        band = [] if names == "kind" else ["± 2 standard deviations of configurations"]
+        curve = {"average of the surrogate", *band}
+        assert curve <= legend(display)
+
+
+def test_the_average_has_an_effect_only_where_the_others_do_not_cancel_it(plt):
+    space = {"x": Real(0.0, 1.0), "way": ["up", "down"]}
+    made = fitted(lambda p: p["x"] if p["way"] == "up" else -p["x"], space, n_iter=30)
+    along = [
+        SurrogateDisplay.from_estimator(made, "x", kind=kind).mean
+        for kind in ("slice", "average")
+    ]
+    assert np.ptp(along[0]) == pytest.approx(1.0, abs=0.1)
+    assert along[1] == pytest.approx(0.0, abs=0.1)
+
+
+def test_the_average_is_over_all_dicts_that_offer_a_value():
+    svc = SVC()
+    space = [
+        {"clf": [svc], "kernel": ["linear"]},
+        {"clf": [svc], "kernel": ["rbf"], "gamma": Real(0.0, 1.0)},
+        {"clf": [KNeighborsClassifier()]},
+    ]
+    made = fitted(lambda p: p.get("gamma", -1.0 * (len(p) > 1)), space, n_iter=40)
+    display = SurrogateDisplay.from_estimator(made, "clf", kind="average")
+    assert display.mean == pytest.approx([-0.25, 0.0], abs=0.1)
+
+
+def test_the_average_is_over_configurations_that_are_allowed():
+    space = {"x": Real(0.0, 1.0), "y": Real(0.0, 1.0)}
+    below = SearchSpace(space, [lambda params: params["y"] < 0.5])
+    made = fitted(lambda params: params["y"], below, n_iter=20)
+    display = SurrogateDisplay.from_estimator(made, "x", kind="average")
+    assert display.mean == pytest.approx(0.25, abs=0.03)
+
+
+def test_what_no_random_configuration_has_cannot_be_averaged():
+    space = {"a": Integer(0, 10**6), "b": Real(0.0, 1.0).when(a=1)}
+    made = fitted(lambda p: 1.0, space, 2, initial_points=[{"a": 1, "b": 0.5}])
+    with pytest.raises(ValueError, match="'b' exist together in none of 8192 random"):
+        SurrogateDisplay.from_estimator(made, "b", kind="average")
+    with pytest.raises(ValueError, match=r"'kind' must be one of .* got 'individual'"):
+        SurrogateDisplay.from_estimator(made, "b", kind="individual")
 
 
 def test_without_names_the_two_most_important_parameters_are_taken(search):
