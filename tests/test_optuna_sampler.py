@@ -347,7 +347,7 @@ def test_every_value_can_be_proposed(distribution, values):
     parameter = axis.parameter
     plains = [parameter.to_value(parameter.number_at(k)) for k in range(parameter.size)]
     offered = [axis.to_value(plain) for plain in plains]
-    assert offered == [v if v is None else pytest.approx(v) for v in values]
+    assert offered == values  # without the dust of sums of floats
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,20 @@ def test_alternatives_share_a_distribution_that_holds_all_of_them():
     assert set(distributions["part"].choices[:2]) == {1, 2}
 
 
+def test_distributions_have_the_steps_that_optuna_can_have():
+    space = {
+        "level": Real(0, 0.7, step=0.1),
+        "part": Integer(0, 8, step=2),
+        "kind": Real(0, 1, step=1 / 3),  # optuna would end at 2/3
+    }
+    study = to_study(fitted(Any(), space, n_iter=20))
+    distributions = study.trials[0].distributions
+    assert distributions["level"] == FloatDistribution(0.0, 0.7, step=0.1)
+    assert distributions["part"] == IntDistribution(0, 8, step=2)
+    assert distributions["kind"] == FloatDistribution(0.0, 1.0)
+    assert {trial.params["kind"] for trial in study.trials} == {0.0, 1 / 3, 2 / 3, 1.0}
+
+
 def test_the_metric_is_the_one_that_is_followed_the_others_are_attributes():
     both = {"a": "accuracy", "b": "neg_log_loss"}
     space = {"C": Real(0.01, 10.0, log=True)}

@@ -13,7 +13,7 @@ from sklearn_mvrsm._execution import memory_limit_problem
 from sklearn_mvrsm._joblib_compat import is_local_backend
 from sklearn_mvrsm._search.settings import Settings
 from sklearn_mvrsm._sklearn_compat import BaseSearchCV, MultimetricScorer
-from sklearn_mvrsm._space import Countable, SearchSpace
+from sklearn_mvrsm._space import SearchSpace
 from sklearn_mvrsm._warnings import warn
 
 Point = npt.NDArray[np.float64]
@@ -160,7 +160,6 @@ def _activated(space: SearchSpace, point: Point, coordinate: int) -> Point:
     """Change ``point`` so that what ``coordinate`` depends on has a fitting value."""
     for condition in space.parameters[coordinate].conditions:
         parent = space.parameters[condition.parent].parameter
-        assert isinstance(parent, Countable)
         point[condition.parent] = parent.number_at(condition.spans[0][0])
         point = _activated(space, point, condition.parent)
     return point

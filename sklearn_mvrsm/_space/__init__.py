@@ -1,10 +1,11 @@
 """Spaces: names, conditions and constraints on one side, numbers on the other."""
 
-from sklearn_mvrsm._space.base import UNSET, Countable, Parameter
+from sklearn_mvrsm._space.base import UNSET, Parameter
+from sklearn_mvrsm._space.choices import Categorical, Ordinal
 from sklearn_mvrsm._space.constraints import InfeasibleSpaceError
 from sklearn_mvrsm._space.default import Wanted, default_params
 from sklearn_mvrsm._space.layout import copied_containers
-from sklearn_mvrsm._space.parameters import Categorical, Integer, Ordinal, Real
+from sklearn_mvrsm._space.ranges import Integer, Real
 from sklearn_mvrsm._space.search_space import SearchSpace
 from sklearn_mvrsm._space.values import (
     Originals,
@@ -20,7 +21,6 @@ from sklearn_mvrsm._space.values import (
 __all__ = [
     "UNSET",
     "Categorical",
-    "Countable",
     "InfeasibleSpaceError",
     "Integer",
     "Ordinal",

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn_mvrsm._domain import FloatArray
 from sklearn_mvrsm._space.values import same_value
 
-__all__ = ["UNSET", "Countable", "Kind", "Parameter"]
+__all__ = ["UNSET", "Kind", "Parameter"]
 
 
 Kind = Literal["category", "integer", "real"]
@@ -35,7 +35,11 @@ UNSET = _Unset.UNSET
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Parameter(ABC):
-    """What all parameters share: default, conditions, and the way to numbers."""
+    """What all parameters share: default, conditions, and the way to numbers.
+
+    The *index* of a value is its place in the list of values, where they can be listed:
+    where ``size`` is finite. Others may depend on such parameters.
+    """
 
     default: Any = field(default=UNSET, kw_only=True, compare=False)
     conditions: tuple[tuple[str, object], ...] = field(default=(), kw_only=True)
@@ -48,12 +52,24 @@ class Parameter(ABC):
     @property
     @abstractmethod
     def size(self) -> int | float:
-        """How many values are offered, ``math.inf`` for a real."""
+        """How many values are offered, ``math.inf`` for a real without steps."""
+
+    @abstractmethod
+    def indices(self, value: object) -> list[int]:
+        """List the places where a value is offered; empty where it is not."""
 
     @property
-    @abstractmethod
     def bounds(self) -> tuple[float, float]:
         """Smallest and largest number."""
+        return self.number_at(0), self.number_at(int(self.size) - 1)
+
+    def number_at(self, index: int) -> float:
+        """Return the number of the value with this index."""
+        return float(index)
+
+    def edge(self, index: int) -> float:
+        """Return the number where the cell of an index begins and the last one ends."""
+        return self.number_at(index) - 0.5
 
     @abstractmethod
     def to_number(self, value: object) -> float:
@@ -63,9 +79,9 @@ class Parameter(ABC):
     def to_value(self, number: float) -> Any:
         """Return the value whose number is nearest; never outside the bounds."""
 
-    @abstractmethod
     def snap(self, x: FloatArray) -> FloatArray:
         """Return ``to_number(to_value(x))`` for an array of numbers of any shape."""
+        return np.clip(np.floor(x + 0.5), *self.bounds)
 
     @abstractmethod
     def to_code(self, value: object) -> int | float:
@@ -167,8 +183,9 @@ class Parameter(ABC):
         """Return the same object: a condition may name a value by identity."""
         return self
 
-    def _check_default(self) -> None:
-        """Keep the default in the form of an offered value, or say what is wrong."""
+    def _check_shared(self) -> None:
+        """Keep default and conditions in their usual form, or say what is wrong."""
+        self._store(conditions=self._checked_conditions())
         if self.default is UNSET:
             del self.__dict__["default"]  # the class has it; a pickle need not
             return
@@ -178,40 +195,21 @@ class Parameter(ABC):
             raise ValueError(f"'default' of {type(self).__name__} {error}") from None
         self._store(default=value)
 
+    def _checked_conditions(self) -> tuple[tuple[str, object], ...]:
+        given: object = self.conditions
+        if isinstance(given, list | tuple) and all(map(_is_condition, given)):
+            return tuple(map(tuple, given))
+        raise TypeError(
+            f"'conditions' of {type(self).__name__} must be pairs of a parent's name "
+            f"and its value, as 'when' writes them, got {given!r}"
+        )
+
     def _store(self, **values: object) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Countable(Parameter):
-    """A parameter whose values can be listed, and on which others may depend.
-
-    The *index* of a value is its place in the list.
-    """
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """How many values are offered."""
-
-    @abstractmethod
-    def indices(self, value: object) -> list[int]:
-        """List the places where a value is offered; empty where it is not."""
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Smallest and largest number."""
-        return self.number_at(0), self.number_at(self.size - 1)
-
-    def number_at(self, index: int) -> float:
-        """Return the number of the value with this index."""
-        return float(index)
-
-    def edge(self, index: int) -> float:
-        """Return the number where the cell of an index begins and the last one ends."""
-        return self.number_at(index) - 0.5
-
-    def snap(self, x: FloatArray) -> FloatArray:
-        """Return the nearest number of a value."""
-        return np.clip(np.floor(x + 0.5), *self.bounds)
+def _is_condition(pair: object) -> bool:
+    if not isinstance(pair, list | tuple) or len(pair) != 2:
+        return False
+    return isinstance(pair[0], str)

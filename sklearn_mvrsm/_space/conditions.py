@@ -8,6 +8,7 @@ parents do and all its conditions hold.
 """
 
 import bisect
+import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklearn_mvrsm._domain import BoolArray, FloatArray, IntArray
-from sklearn_mvrsm._space.base import Countable, Parameter
-from sklearn_mvrsm._space.parameters import Integer
+from sklearn_mvrsm._space.base import Parameter
+from sklearn_mvrsm._space.ranges import Integer
 
 __all__ = ["Activity", "Condition", "Dimension", "resolve"]
 
@@ -202,7 +203,7 @@ def _spans(
     name: str, parent: str, wanted: object, parameters: Mapping[str, Parameter]
 ) -> Spans:
     offered = parameters[parent]
-    if not isinstance(offered, Countable):
+    if offered.size == math.inf:
         raise ValueError(
             f"Parameter {name!r} must not depend on {parent!r} (={wanted!r}): the "
             f"values of {offered!r} cannot be listed"
@@ -219,7 +220,9 @@ def _spans(
         )
     if isinstance(items, range) and isinstance(offered, Integer):
         ends = offered.indices(items[0]) + offered.indices(items[-1])
-        if items.step == 1 and len(ends) == 2:  # no need to list what lies between
+        if (
+            items.step == offered.step and len(ends) == 2
+        ):  # no need to list what lies between
             return ((ends[0], ends[1]),)
     indices: list[int] = []
     places = _plain_places(offered) if len(items) > _FEW else {}
@@ -235,7 +238,7 @@ def _spans(
     return _runs(indices)
 
 
-def _plain_places(offered: Countable) -> dict[object, int]:
+def _plain_places(offered: Parameter) -> dict[object, int]:
     """Return the places of texts, or of ints, so that each need not be looked for."""
     values = getattr(offered, "values", ())
     kinds = set(map(type, values))
@@ -337,17 +340,18 @@ def _level(children: Sequence[int], dimensions: Sequence[Dimension]) -> _Level:
     for child in children:
         groups.append(len(conditions))
         for condition in dimensions[child].conditions:
-            parent, spans = dimensions[condition.parent], condition.spans
+            parent = dimensions[condition.parent].parameter
+            spans = condition.spans
             if len(spans) > _FEW:  # looked up, in memory that does not grow with them
-                begins = np.array([edge(parent, first) for first, _ in spans])
-                ends = np.array([edge(parent, last + 1) for _, last in spans])
+                begins = np.array([parent.edge(first) for first, _ in spans])
+                ends = np.array([parent.edge(last + 1) for _, last in spans])
                 long.append((len(conditions), begins, ends))
                 spans = ((spans[0][0], spans[-1][1]),)
             conditions.append(len(parents))
             for first, last in spans:
                 parents.append(condition.parent)
-                low.append(edge(parent, first))
-                high.append(edge(parent, last + 1))
+                low.append(parent.edge(first))
+                high.append(parent.edge(last + 1))
     return _Level(
         np.array(children, dtype=np.intp),
         np.array(parents, dtype=np.intp),
@@ -357,9 +361,3 @@ def _level(children: Sequence[int], dimensions: Sequence[Dimension]) -> _Level:
         np.array(groups, dtype=np.intp),
         tuple(long),
     )
-
-
-def edge(dimension: Dimension, index: int) -> float:
-    """Return the number at which the cell of a parent's index begins."""
-    assert isinstance(dimension.parameter, Countable)
-    return dimension.parameter.edge(index)

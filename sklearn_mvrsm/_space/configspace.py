@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol, Self, overload
 
-from sklearn_mvrsm._space.base import UNSET, Countable, Parameter
+from sklearn_mvrsm._space.base import UNSET, Parameter
+from sklearn_mvrsm._space.choices import Ordinal
 from sklearn_mvrsm._space.conditions import Condition, Dimension
 from sklearn_mvrsm._space.constraints import (
     AllOf,
@@ -15,12 +16,14 @@ from sklearn_mvrsm._space.constraints import (
     Values,
 )
 from sklearn_mvrsm._space.default import Space, default_params
-from sklearn_mvrsm._space.parameters import Integer, Ordinal, Real
+from sklearn_mvrsm._space.ranges import Integer, Real
 
 __all__ = ["ConfigSpaceMethods", "write"]
 
 
 Params = dict[str, Any]
+
+_MOST_STEPS = 10_000  # that are listed for ConfigSpace
 
 
 class _Space(Space, Protocol):
@@ -56,7 +59,9 @@ class ConfigSpaceMethods:
         ----------
         cs : ConfigSpace.ConfigurationSpace
             Uniform floats and integers (``log`` included), categories, ordinals and
-            constants, with their default values; conditions; forbidden clauses.
+            constants, with their default values; conditions; forbidden clauses. An
+            ordinal with a ``"step"`` in its ``meta``, as :meth:`to_configspace` writes
+            it, is a number with steps.
         return_default : bool, default=False
             Whether to return the default configuration too.
 
@@ -101,7 +106,9 @@ class ConfigSpaceMethods:
     ) -> Any:
         """Translate into a ``ConfigSpace.ConfigurationSpace``.
 
-        Needs the library ConfigSpace (``pip install sklearn-mvrsm[configspace]``).
+        Needs the library ConfigSpace (``pip install sklearn-mvrsm[configspace]``). Its
+        numbers have no steps (those before 1.0 had ``q``): a parameter with ``step``
+        becomes an ordinal of its values.
 
         Parameters
         ----------
@@ -195,6 +202,8 @@ def _hyperparameter(name: str, parameter: Parameter, default: dict[str, Any]) ->
     import ConfigSpace.hyperparameters as kinds
 
     try:
+        if isinstance(parameter, Integer | Real) and parameter.has_steps:
+            return _steps(name, parameter, default)
         match parameter:
             case Real(low=low, high=high, log=log):
                 return kinds.UniformFloatHyperparameter(
@@ -206,8 +215,7 @@ def _hyperparameter(name: str, parameter: Parameter, default: dict[str, Any]) ->
                 )
             case Ordinal(values=values):
                 return kinds.OrdinalHyperparameter(name, list(values), **default)
-        assert isinstance(parameter, Countable)
-        values = [parameter.to_value(place) for place in range(parameter.size)]
+        values = [parameter.to_value(place) for place in range(int(parameter.size))]
         if len(values) == 1:
             return kinds.Constant(name, values[0])
         return kinds.CategoricalHyperparameter(name, values, **default)
@@ -217,6 +225,17 @@ def _hyperparameter(name: str, parameter: Parameter, default: dict[str, Any]) ->
         ) from error
 
 
+def _steps(name: str, parameter: Integer | Real, default: dict[str, Any]) -> Any:
+    """Return an ordinal: ConfigSpace's numbers have no steps any more."""
+    from ConfigSpace import OrdinalHyperparameter
+
+    size = int(parameter.size)
+    if size > _MOST_STEPS:
+        raise ValueError(f"its {size} steps would be a list of more than {_MOST_STEPS}")
+    values = [parameter.value_at(index) for index in range(size)]
+    return OrdinalHyperparameter(name, values, meta={"step": parameter.step}, **default)
+
+
 def _condition(
     cs: Any, child: str, condition: Condition, dimensions: Sequence[Dimension]
 ) -> object:
@@ -224,7 +243,6 @@ def _condition(
 
     parent = dimensions[condition.parent]
     parameter = parent.parameter
-    assert isinstance(parameter, Countable)
 
     def value(place: int) -> object:
         return parameter.to_value(parameter.number_at(place))
@@ -233,7 +251,7 @@ def _condition(
     (first, last), *others = condition.spans
     if first == last and not others:
         return kinds.EqualsCondition(*pair, value(first))
-    if isinstance(parameter, Integer) and not others:
+    if isinstance(parameter, Integer | Real) and not others:
         if first == 0 and last < parameter.size - 1:
             return kinds.LessThanCondition(*pair, value(last + 1))
         if first > 0 and last == parameter.size - 1:

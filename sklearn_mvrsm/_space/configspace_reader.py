@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklearn_mvrsm._space.base import Countable, Parameter
+from sklearn_mvrsm._space.base import Parameter
+from sklearn_mvrsm._space.choices import Categorical, Ordinal
 from sklearn_mvrsm._space.constraints import (
     AllOf,
     AnyOf,
@@ -19,7 +20,8 @@ from sklearn_mvrsm._space.constraints import (
     Relation,
     Values,
 )
-from sklearn_mvrsm._space.parameters import Categorical, Integer, Ordinal, Real
+from sklearn_mvrsm._space.ranges import Integer, Real
+from sklearn_mvrsm._space.values import is_integer
 
 __all__ = ["default_of", "read"]
 
@@ -89,7 +91,11 @@ def _parameter(name: str, given: object) -> Parameter:
                 )
             return Categorical(tuple(given.choices), default=given.default_value)
         case kinds.OrdinalHyperparameter():
-            return Ordinal(tuple(given.sequence), default=given.default_value)
+            values, step = list(given.sequence), dict(given.meta or {}).get("step")
+            if step is None:
+                return Ordinal(tuple(values), default=given.default_value)
+            kind = Integer if is_integer(step) else Real
+            return kind(values[0], values[-1], step=step, default=given.default_value)
         case kinds.Constant():
             return Categorical((given.value,))
     raise ValueError(
@@ -143,7 +149,7 @@ def _mask(condition: Any, params: Mapping[str, Parameter]) -> Mask:
     import ConfigSpace.conditions as kinds
 
     parent = params[condition.parent.name]
-    if not isinstance(parent, Countable) or parent.size > _MOST_VALUES:
+    if parent.size > _MOST_VALUES:
         raise ValueError(
             f"Hyperparameter {condition.child.name!r} depends on "
             f"{condition.parent.name!r}, whose values cannot be listed, got "
@@ -153,7 +159,7 @@ def _mask(condition: Any, params: Mapping[str, Parameter]) -> Mask:
     if isinstance(condition, kinds.InCondition):
         wanted = list(condition.values)
     places = np.array([k for each in wanted for k in parent.indices(each)])
-    order = np.arange(parent.size)
+    order = np.arange(int(parent.size))
     held: Mask = np.isin(order, places)
     match condition:
         case kinds.LessThanCondition():
@@ -169,8 +175,8 @@ def _wanted(parent: Parameter, mask: Mask) -> Sequence[Any]:
     """Return the values that a mask marks, as ``when`` takes them."""
     places = np.flatnonzero(mask).tolist()
     if isinstance(parent, Integer) and places == [*range(places[0], places[-1] + 1)]:
-        return range(parent.low + places[0], parent.low + places[-1] + 1)
-    assert isinstance(parent, Countable)
+        first, last = map(parent.value_at, (places[0], places[-1]))
+        return range(first, last + 1, parent.step)
     return [parent.to_value(parent.number_at(place)) for place in places]
 
 

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 from sklearn_mvrsm._description import is_estimator
 from sklearn_mvrsm._domain import Domain
 from sklearn_mvrsm._space.base import UNSET, Parameter
+from sklearn_mvrsm._space.choices import Categorical
 from sklearn_mvrsm._space.conditions import Dimension
-from sklearn_mvrsm._space.parameters import Categorical, Integer, Real
+from sklearn_mvrsm._space.ranges import Integer, Real
 from sklearn_mvrsm._space.values import is_real
 
 __all__ = ["Space", "Wanted", "default_params"]
@@ -111,7 +112,7 @@ def _choose(parameter: Parameter, wanted: Sequence[object]) -> tuple[Any, int]:
     for each in reversed(wanted):
         if isinstance(parameter, Real | Integer):
             if is_real(each) and not math.isnan(each):
-                return _clipped(parameter, each), _NEAR
+                return parameter.nearest(each), _NEAR
             continue
         values = [parameter.from_code(k) for k in range(int(parameter.size))]
         distances = [_distance(each, value) for value in values]
@@ -128,14 +129,6 @@ def _aliases(value: object) -> list[object]:
     if value is None or (isinstance(value, str) and value == "passthrough"):
         return [value, "passthrough" if value is None else None]
     return [value]
-
-
-def _clipped(parameter: Real | Integer, wanted: float) -> float | int:
-    inside = min(max(wanted, parameter.low), parameter.high)
-    if isinstance(parameter, Real):
-        return float(inside)
-    number = {"category": inside - parameter.low, "integer": inside}.get(parameter.kind)
-    return parameter.to_value(math.log(inside) if number is None else number)
 
 
 def _distance(wanted: object, value: object) -> float:

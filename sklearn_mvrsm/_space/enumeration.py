@@ -5,7 +5,6 @@ import math
 from collections.abc import Iterator, Sequence
 
 from sklearn_mvrsm._domain import FloatArray
-from sklearn_mvrsm._space.base import Countable
 from sklearn_mvrsm._space.conditions import Dimension
 
 __all__ = ["count", "walk"]
@@ -63,7 +62,7 @@ def walk(
     for index, active in _settings(dimensions, parents_first):
         x = neutral.copy()
         for j, each in enumerate(dimensions):
-            if active[j] and isinstance(each.parameter, Countable):
+            if active[j] and each.parameter.size < math.inf:
                 x[j] = each.parameter.number_at(index[j])
         yield x
 
@@ -76,7 +75,7 @@ def _settings(
     They are the same lists each time. Inactive parameters are skipped.
     """
     sizes = [
-        int(each.parameter.size) if isinstance(each.parameter, Countable) else 1
+        int(each.parameter.size) if each.parameter.size < math.inf else 1
         for each in dimensions
     ]
     index = [0] * len(dimensions)

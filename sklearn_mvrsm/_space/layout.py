@@ -16,9 +16,9 @@ import numpy as np
 
 from sklearn_mvrsm._domain import Domain, FloatArray, IntArray
 from sklearn_mvrsm._space.base import Parameter
+from sklearn_mvrsm._space.choices import Categorical
 from sklearn_mvrsm._space.conditions import Condition, Dimension, resolve
-from sklearn_mvrsm._space.parameters import (
-    Categorical,
+from sklearn_mvrsm._space.ranges import (
     Integer,
     Real,
     snap_log_integers,

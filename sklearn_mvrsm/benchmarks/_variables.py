@@ -88,6 +88,8 @@ def _variable(name: str, parameter: Any) -> Variable:
         (parent, tuple(wanted) if _is_collection(wanted) else (wanted,))
         for parent, wanted in parameter.conditions
     )
+    if isinstance(parameter, Real | Integer) and parameter.has_steps:
+        raise TypeError(f"parameter {name!r} must have no steps, got {parameter!r}")
     match parameter:
         case Real(low=low, high=high, log=log):
             return Variable(name, "real", low, high, log, (), conditions)

@@ -1,5 +1,6 @@
 """Parameters as axes: which coordinates, which scale, which ticks."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ IntArray = npt.NDArray[np.int64]
 
 ALTERNATIVE = "(alternative)"  # what picks one of several dicts has no name
 _LONGEST = 20  # characters of a tick
+_MOST_STEPS = 100  # values of an axis that are listed
 _LONGEST_CLASS = 32  # of one that is the name of a class
 
 
@@ -49,6 +51,8 @@ class Axis:
         Whether only integers are values.
     places : tuple of tuple of int
         For each coordinate, the tick of each of its categories; () for numbers.
+    steps : tuple of float
+        The values, where they are numbers with a step, and few enough to be listed.
     """
 
     name: str
@@ -59,6 +63,7 @@ class Axis:
     log: bool
     whole: bool
     places: tuple[tuple[int, ...], ...] = ()
+    steps: tuple[float, ...] = ()
 
     @property
     def differs(self) -> bool:
@@ -259,6 +264,7 @@ def _axis(
             float(max(each.high for each in parameters)),
             parameters[0].log,
             all(isinstance(each, Integer) for each in parameters),
+            steps=_steps(parameters),
         )
     values: dict[str, Any] = {}
     places = []
@@ -282,6 +288,14 @@ def _axis(
         True,
         tuple(tuple(number[text] for text in texts) for texts in places),
     )
+
+
+def _steps(ranges: Sequence[Real | Integer]) -> tuple[float, ...]:
+    """List the values of ranges that all have steps, if there are not too many."""
+    if sum(each.size if each.has_steps else math.inf for each in ranges) > _MOST_STEPS:
+        return ()
+    values = {each.value_at(k) for each in ranges for k in range(int(each.size))}
+    return tuple(map(float, sorted(values)))
 
 
 def _is_object(value: object) -> bool:

@@ -46,6 +46,7 @@ BEST = PURPLE
 
 _ROOM = 4.0  # an axis shows at most this many times what the better half spans
 _MOST_TICKS = 25  # categories that are all named
+_FEW_STEPS = 6  # values of a number that are all ticks
 _LETTERS = 36  # that stand side by side below axes
 _PLAIN = (1e-4, 1e5)  # numbers that are written without a power of ten
 _PALEST = 0.82  # of the scale that can be seen on white
@@ -331,6 +332,9 @@ def scale_axis(ax: Any, side: str, axis: Axis, letters: int = _LETTERS) -> None:
         return
     if axis.log:
         ax.set(**{f"{side}scale": "log"})
+    if 0 < len(axis.steps) <= _FEW_STEPS:
+        ax.set(**{f"{side}ticks": axis.steps})
+        return
     _number_ticks(
         getattr(ax, f"{side}axis"), axis.low, axis.high, log=axis.log, whole=axis.whole
     )

@@ -247,6 +247,9 @@ def _ticks(axis: Axis) -> list[tuple[float, str]]:
 def _tick_values(axis: Axis) -> FloatArray:
     """Choose the numbers that are written on an axis: its ends, and some between."""
     values = np.linspace(axis.low, axis.high, _MOST_NUMBERS)
+    if axis.steps:
+        places = np.linspace(0, len(axis.steps) - 1, _MOST_NUMBERS)
+        return np.unique(np.array(axis.steps)[np.rint(places).astype(int)])
     if axis.log:
         values = np.geomspace(axis.low, axis.high, _MOST_NUMBERS)
         first, last = np.ceil(np.log10(axis.low)), np.floor(np.log10(axis.high))

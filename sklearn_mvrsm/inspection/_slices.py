@@ -81,6 +81,8 @@ def axis_grid(axis: Axis, size: int) -> FloatArray:
     """
     if axis.ticks:
         size = MOST_CATEGORIES
+    if 0 < len(axis.steps) <= size:
+        return np.array(axis.steps)
     if axis.whole and axis.high - axis.low < size:
         return np.arange(axis.low, axis.high + 1.0)
     spaced = np.geomspace if axis.log else np.linspace
@@ -258,6 +260,7 @@ def _centre(
 def _is_parent(space: SearchSpace, axis: Axis) -> bool:
     """Whether some parameter exists only for some of few values of this one."""
     few = bool(axis.ticks) or (axis.whole and axis.high - axis.low < _FEW)
+    few = few or 0 < len(axis.steps) < _FEW
     return axis.differs or any(
         few and condition.parent in axis.coordinates
         for each in space.parameters
@@ -306,8 +309,7 @@ def _numbers(space: SearchSpace, axis: Axis, values: FloatArray) -> FloatArray:
         parameter: Any = space.parameters[j].parameter
         for row, value in enumerate(values.tolist()):
             if parameter.low <= value <= parameter.high:
-                exact = int(value) if axis.whole else value
-                numbers[row, i] = parameter.to_number(exact)
+                numbers[row, i] = parameter.to_number(parameter.nearest(value))
     return numbers
 
 

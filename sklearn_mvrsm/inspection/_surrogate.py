@@ -302,7 +302,7 @@ class SurrogateDisplay(Display):
                 label=self._curve,
             )
             return
-        marker = "." if axis.whole else ""
+        marker = "." if axis.whole or axis.steps else ""
         which = "" if self.kind == "slice" else " of configurations"
         (self.line_,) = self.ax_.plot(
             x, self.mean, marker=marker, color=BLUE, label=self._curve

@@ -25,29 +25,27 @@ Plain = dict[str, int | float]
 class Axis:
     """A distribution and the parameter that stands for it.
 
-    Where the distribution has steps, the parameter counts them from ``low``.
+    Where the distribution has steps, the parameter counts those of ``steps``.
     """
 
     distribution: BaseDistribution
     parameter: Real | Integer | Categorical
-    low: float = 0
-    high: float = 0
-    step: float | None = None
+    steps: Real | Integer | None = None
 
     def to_plain(self, value: Any) -> int | float:
         """Return the plain form of a suggested value."""
         if isinstance(self.parameter, Categorical):
             return int(self.distribution.to_internal_repr(value))
-        if self.step is not None:
-            return round((float(value) - self.low) / self.step)
+        if self.steps is not None:
+            return int(self.steps.to_number(self.steps.nearest(float(value))))
         return float(value) if isinstance(self.parameter, Real) else int(value)
 
     def to_value(self, plain: int | float) -> Any:
         """Return the value, as ``suggest_...`` returns it."""
         if isinstance(self.parameter, Categorical):
             return self.distribution.to_external_repr(plain)
-        if self.step is not None:
-            return min(self.low + plain * self.step, self.high)
+        if self.steps is not None:
+            return self.steps.value_at(int(plain))
         return plain
 
 
@@ -69,10 +67,13 @@ def _axis_of(distribution: BaseDistribution) -> Axis:
     if isinstance(distribution, CategoricalDistribution):
         return Axis(distribution, Categorical(range(len(distribution.choices))))
     assert isinstance(distribution, FloatDistribution | IntDistribution)
-    low, high, log = distribution.low, distribution.high, distribution.log
-    step = distribution.step
-    if isinstance(distribution, IntDistribution) and step == 1:
-        return Axis(distribution, Integer(distribution.low, distribution.high, log=log))
-    if step is None:
-        return Axis(distribution, Real(low, high, log=log))
-    return Axis(distribution, Integer(0, round((high - low) / step)), low, high, step)
+    kind: Any = Integer if isinstance(distribution, IntDistribution) else Real
+    own: Real | Integer = kind(
+        distribution.low,
+        distribution.high,
+        log=distribution.log,
+        step=distribution.step,
+    )
+    if not own.has_steps:
+        return Axis(distribution, own)
+    return Axis(distribution, Integer(0, int(own.size) - 1), own)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -204,16 +205,33 @@ def _distributions(
         if len(ranges) == len(declared):
             low, high = min(p.low for p in ranges), max(p.high for p in ranges)
             log = all(each.log for each in ranges)
+            step = _common_step(ranges)
             found[name] = (
-                IntDistribution(int(low), int(high), log=log)
+                IntDistribution(int(low), int(high), log=log, step=int(step or 1))
                 if all(isinstance(each, Integer) for each in ranges)
-                else FloatDistribution(low, high, log=log)
+                else FloatDistribution(low, high, log=log, step=step)
             )
             continue
         choices = [label for j in places for label in labels.get(j, [])]
         choices += [params[name] for params in shown if name in params]
         found[name] = CategoricalDistribution(list(dict.fromkeys(choices)))
     return found
+
+
+def _common_step(ranges: Sequence[Real | Integer]) -> float | None:
+    """Return the step of ranges, None if they have none or not the same values."""
+    first = ranges[0]
+    alike = all(
+        (each.low, each.high, each.step) == (first.low, first.high, first.step)
+        for each in ranges
+    )
+    if not alike or not first.has_steps:
+        return None
+    n_steps = (Fraction(repr(first.high)) - Fraction(repr(first.low))) / Fraction(
+        repr(first.step)
+    )
+    # optuna's last step is at most ``high`` in decimal numbers
+    return first.step if n_steps == first.size - 1 else None
 
 
 def _shown(

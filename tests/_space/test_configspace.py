@@ -101,6 +101,9 @@ def mixed():
             "single": ["only"],
             "flag": [False, True],
             "after": Real(0.0, 1.0).when(single="only"),
+            "steps": Real(-0.5, 1.0, step=0.1, default=0.3),
+            "even": Integer(2, 8, step=2).when(steps=[-0.5, -0.4]),
+            "late": Real(0.0, 1.0).when(even=[6, 8]),
         }
     )
 

@@ -57,7 +57,17 @@ CHOICES = [
     Ordinal(["low", "high"]),
     Ordinal((None,)),
 ]
-EVERY = REALS + INTEGERS + CHOICES
+STEPS = [
+    Real(0, 1, step=0.1),
+    Real(-0.7, 0.5, step=0.3),
+    Real(0, 1, step=1 / 3),  # no decimal number: three of them end at 1
+    Real(1e6, 1e6 + 1, step=0.25),
+    Real(0.1, 0.3, step=0.2),
+    Integer(1, 13, step=3),
+    Integer(-5, 5, step=10),
+    Integer(-(2**51), 2**51, step=2),
+]
+EVERY = REALS + INTEGERS + CHOICES + STEPS
 every_parameter = pytest.mark.parametrize("parameter", EVERY, ids=repr)
 
 
@@ -103,7 +113,7 @@ def test_numbers_stay_inside_the_bounds(parameter):
     assert snapped.max() <= high
 
 
-@pytest.mark.parametrize("parameter", REALS + INTEGERS, ids=repr)
+@pytest.mark.parametrize("parameter", REALS + INTEGERS + STEPS, ids=repr)
 def test_both_ends_are_reached_exactly_and_never_passed(parameter):
     low, high = parameter.bounds
     kind = float if isinstance(parameter, Real) else int
@@ -154,7 +164,7 @@ def test_cells_of_integers_and_ordinals_have_equal_length(parameter):
     assert set(np.diff(edges)) == {1.0}
 
 
-@pytest.mark.parametrize("parameter", INTEGERS + CHOICES, ids=repr)
+@pytest.mark.parametrize("parameter", INTEGERS + CHOICES + STEPS, ids=repr)
 def test_values_change_at_the_edges(parameter):
     for k in sorted({0, parameter.size // 2, parameter.size - 1}):
         low, high = parameter.edge(k), parameter.edge(k + 1)
@@ -187,6 +197,11 @@ def test_log_integers_have_the_chance_of_their_log_interval():
         (Ordinal([1, 2]), "category", (0, 1), 2),
         (Categorical([1, 2, 3]), "category", (0, 2), 3),
         (Categorical([1]), "category", (0, 0), 1),
+        (Real(0, 1, step=0.1), "integer", (0, 10), 11),
+        (Real(0, 1, step=1), "category", (0, 1), 2),
+        (Integer(5, 20, step=5), "integer", (0, 3), 4),
+        (Integer(5, 9, step=4), "category", (0, 1), 2),
+        (Integer(1, 9, log=True, step=1), "real", (math.log(0.5), math.log(9.5)), 9),
     ],
     ids=repr,
 )
@@ -194,6 +209,40 @@ def test_each_parameter_has_its_block_and_bounds(parameter, kind, bounds, size):
     assert parameter.kind == kind
     assert parameter.bounds == bounds
     assert parameter.size == size
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        (Real(0, 0.7, step=0.1), [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]),
+        (Real(-0.3, 0.3, step=0.1), [-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3]),
+        (Real(1e-3, 4e-3, step=np.float64(1e-3)), [0.001, 0.002, 0.003, 0.004]),
+        (Real(0, 1, step=1 / 3), [0.0, 1 / 3, 2 / 3, 1.0]),
+        (Integer(1, 10, step=np.int8(3)), [1, 4, 7, 10]),
+    ],
+    ids=repr,
+)
+def test_steps_are_the_numbers_that_people_write(parameter, values):
+    space = SearchSpace({"a": parameter})
+    assert [space.decode(point)["a"] for point in space.grid()] == values
+    for k, value in enumerate(values):  # sums of floats are told, too
+        assert parameter.to_code(parameter.low + k * parameter.step) == value
+
+
+@pytest.mark.parametrize(
+    ("build", "high"),
+    [
+        (lambda: Real(0, 1, step=0.3), 0.9),
+        (lambda: Real(0.1, 0.55, step=0.2), 0.5),
+        (lambda: Integer(1, 9, step=3), 7),
+    ],
+)
+def test_a_high_that_is_no_multiple_is_lowered_with_one_warning(build, high):
+    with pytest.warns(UserWarning, match=f"'high' of .* is lowered to {high}") as all_:
+        parameter = build().when(a=1)
+    assert len(all_) == 1
+    assert all_[0].filename == __file__
+    assert parameter.high == parameter.value_at(parameter.size - 1) == high
 
 
 def test_log_reals_are_searched_between_logarithms():
@@ -287,6 +336,10 @@ def test_codes_survive_json(parameter):
         (Integer(1, 3), 2.0),
         (Integer(0, 3), True),
         (Integer(1, 9, log=True), 0),
+        (Integer(1, 9, step=2), 4),
+        (Real(0, 1, step=0.1), 0.15),
+        (Real(0, 1, step=0.1), 1.1),
+        (Real(0, 1, step=0.1), NAN),
         (Categorical([1, 2]), True),
         (Categorical([1, 2]), 1.0),
         (Categorical([[1], [2]]), (1,)),
@@ -311,6 +364,8 @@ def _scope():
     [
         Real(0.1, 1),
         Real(1e-3, 0.5, log=True).when(booster="dart"),
+        Real(0, 1, step=0.1, default=0.3),
+        Integer(1, 9, step=2),
         Integer(1, 9).when(a=[1, 2]).when({"not a name": 3, "class": None}),
         Integer(1, 9, log=True).when({"step__kind": "x"}, b=(1, 2)),
         Categorical(["a", None, 1.5, (1, 2), SVC(C=2.0)]),
@@ -339,6 +394,7 @@ def test_equality_tells_parameters_apart():
         Real(0, 2),
         Real(0.1, 1),
         Real(0.1, 1, log=True),
+        Real(0, 1, step=0.5),
         Integer(0, 1),
         Categorical([0, 1]),
         Ordinal([0, 1]),
@@ -484,6 +540,25 @@ def test_when_refuses_what_names_no_parent(parents, error, message):
         (lambda: Integer(0, 2**51 + 1), ValueError, "at most 2\\*\\*51 in size"),
         (lambda: Integer(1, 2**45, log=True), ValueError, "at most 2\\*\\*44 in size"),
         (lambda: Integer(1, 9, log="no"), TypeError, "'log' must be a bool"),
+        (lambda: Integer(1, 9, step=0.5), TypeError, "'step' must be an int for Int"),
+        (lambda: Integer(1, 9, step=None), TypeError, "for Integer, got None"),
+        (lambda: Integer(1, 9, step=0), ValueError, "got step=0, low=1, high=9"),
+        (lambda: Integer(1, 9, step=9), ValueError, "<= 'high' - 'low' for Integer"),
+        (lambda: Integer(1, 9, step=2, log=True), ValueError, "for Integer with log="),
+        (lambda: Real(0, 1, step=True), TypeError, "'step' must be a number for Real"),
+        (lambda: Real(0, 1, step=NAN), ValueError, "'step' must be finite for Real"),
+        (lambda: Real(0, 1, step=-0.1), ValueError, "'step' must be > 0 and <= 'hig"),
+        (lambda: Real(0, 1, step=1.5), ValueError, "got step=1.5, low=0.0, high=1.0"),
+        (
+            lambda: Real(1, 2, step=0.1, log=True),
+            ValueError,
+            "must not be set for Real",
+        ),
+        (lambda: Real(1e9, 1e9 + 1, step=1e-7), ValueError, "at least 2\\*\\*-40 of"),
+        (lambda: Real(0, 1, conditions=3), TypeError, "of Real must be pairs .* got 3"),
+        (lambda: Integer(0, 1, conditions="a"), TypeError, "of Integer .* got 'a'"),
+        (lambda: Categorical([1], conditions=[(1, 2)]), TypeError, r"got \[\(1, 2\)\]"),
+        (lambda: Ordinal([1], conditions=(("a",),)), TypeError, "'conditions' of Ord"),
         (
             lambda: Categorical([]),
             ValueError,

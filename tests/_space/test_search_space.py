@@ -81,11 +81,16 @@ SPACES = {
     "parents": parents_of_every_kind,
     "alternatives": alternatives,
     "crossed": crossed,
+    "steps": lambda: {
+        "x": Real(0, 1, step=0.1).when(k=range(1, 8, 3)),
+        "k": Integer(1, 13, step=3),
+        "y": Integer(0, 4, step=2).when(x=[0.3, 0.7]),
+    },
     "plain": lambda: {"a": [1, None], "b": Integer(0, 9), "c": Real(1, 2, log=True)},
     "duplicates": lambda: {"a": [2, 2, 2], "b": Integer(1, 3).when(a=2)},
     "empty": lambda: {},
 }
-FINITE = ["alternatives", "crossed", "duplicates", "empty"]
+FINITE = ["alternatives", "crossed", "steps", "duplicates", "empty"]
 
 BUILT = {name: SearchSpace(build()) for name, build in SPACES.items()}
 every_space = pytest.mark.parametrize("space", BUILT.values(), ids=list(BUILT))
@@ -472,6 +477,9 @@ def holds(parent, wanted):
         (Integer(3, 4, log=True), 3, [3]),
         (Integer(1, 50, log=True), [1, 49, 50], [1, 49, 50]),
         (Integer(1, 50, log=True), range(7, 12), [7, 8, 9, 10, 11]),
+        (Integer(1, 13, step=3), range(4, 11, 3), [4, 7, 10]),
+        (Real(0, 1, step=0.25), [0.25, 1], [0.25, 1.0]),
+        (Real(0, 1, step=0.1), 0.1 * 3, [0.3]),
         (Ordinal(["s", "m", "l"]), ["s", "l"], ["s", "l"]),
         (Ordinal(["s", "m"]), "m", ["m"]),
     ],
@@ -922,7 +930,10 @@ def test_fingerprints_tell_spaces_apart():
         {"a": Integer(1, 2)},
         {"a": Integer(1, 3)},
         {"a": Integer(1, 3, log=True)},
+        {"a": Integer(1, 3, step=2)},
         {"a": Real(1, 3)},
+        {"a": Real(1, 3, step=0.5)},
+        {"a": Real(1, 3, step=1)},
         {"a": [SVC(), KNN]},
         {"a": [SVC(C=2), KNN]},
         {"a": [1, 2], "x": R.when(a=1)},

@@ -662,6 +662,8 @@ def test_two_metrics_are_asked_for(several, metrics):
         (Ordinal(["s", "m", "l"]), "m", None),
         (["a", "b", "c"], "a", None),
         (Integer(0, 1), 1, None),
+        (Integer(1, 9, step=4), 9, "high"),
+        (Real(0.0, 1.0, step=0.5), 0.5, None),
     ],
 )
 def test_parameters_at_an_end_of_their_range_are_named(parameter, value, end):

@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from sklearn_mvrsm import Integer, Real, SearchSpace
-from sklearn_mvrsm.inspection import SurrogateDisplay
+from sklearn_mvrsm.inspection import ParallelCoordinatesDisplay, SurrogateDisplay
 
 SPACE = {
     "kind": ["a", "b", "c"],
@@ -51,6 +51,22 @@ def test_all_integers_are_shown_while_they_are_few(search):
     assert display.grid[0].tolist() == [1, 2, 3, 4, 5]
     truth = [formula({**best(search), "k": k}) for k in range(1, 6)]
     assert display.mean == pytest.approx(truth, abs=0.3)
+
+
+def test_steps_are_all_shown_while_they_are_few(plt):
+    space = {
+        "x": Real(0, 1, step=0.1).when(k=[2, 4]),
+        "k": Integer(0, 4, step=2),
+        "wide": Real(0, 1, step=1e-3),
+    }
+    made = fitted(lambda params: params["wide"] + params.get("x", 0.0), space)
+    display = SurrogateDisplay.from_estimator(made, ["x", "k"]).plot()
+    assert display.grid[0].tolist() == [k / 10 for k in range(11)]
+    assert display.ax_.get_yticks().tolist() == display.grid[1].tolist() == [0, 2, 4]
+    assert np.isnan(display.mean).sum() == np.isnan(display.mean[:, 0]).sum() == 11
+    assert len(SurrogateDisplay.from_estimator(made, ["wide"]).grid[0]) == 101
+    drawn = ParallelCoordinatesDisplay.from_estimator(made).plot().ax_
+    assert {"0.2", "0.5", "0.8"} <= {text.get_text() for text in drawn.texts}
 
 
 def test_some_integers_are_shown_where_they_are_many(search):
