@@ -1,7 +1,9 @@
 """A search as a study of optuna: same parameters, scores and states."""
 
+import json
 import math
 import warnings
+from wsgiref.util import setup_testing_defaults
 
 import numpy as np
 import pytest
@@ -93,10 +95,13 @@ def test_trials_are_the_rows_with_the_parameters_that_exist_there(svc):
     }
 
 
-def test_failed_and_pruned_candidates_have_their_states():
-    search = fitted(Any(), {"level": Real(0.0, 1.0)}, n_iter=30, cv=4, racing=True)
-    study = to_study(search)
-    results = search.cv_results_
+@pytest.fixture(scope="module")
+def raced():
+    return fitted(Any(), {"level": Real(0.0, 1.0)}, n_iter=30, cv=4, racing=True)
+
+
+def test_failed_and_pruned_candidates_have_their_states(raced):
+    study, results = to_study(raced), raced.cv_results_
     failed = results["status"] == "error"
     pruned = (results["split3_status"] == "skipped") & ~failed
     assert failed.any()
@@ -107,7 +112,7 @@ def test_failed_and_pruned_candidates_have_their_states():
         assert (trial.value is None) == (fails or prunes)
         assert ("error" in trial.user_attrs) == fails
         assert 0 < len(trial.intermediate_values) < 4 if prunes else True
-    assert study.best_trial.number == search.best_index_
+    assert study.best_trial.number == raced.best_index_
 
 
 def test_categories_that_are_objects_are_named_and_told_apart():
@@ -203,3 +208,30 @@ def test_importances_and_plots_can_be_made_of_it(svc):
         "timeline",
     ):
         assert getattr(visualization, f"plot_{name}")(study).data
+
+
+@pytest.mark.parametrize("search", ["svc", "raced"])
+def test_the_dashboard_opens_it(search, request):
+    dashboard = pytest.importorskip(
+        "optuna_dashboard", reason="optuna-dashboard is not there"
+    )
+    storage = optuna.storages.InMemoryStorage()
+    study = to_study(request.getfixturevalue(search), storage=storage)
+    environ = {
+        "PATH_INFO": f"/api/studies/{study._study_id}",
+        "QUERY_STRING": "after=0",
+    }
+    setup_testing_defaults(environ)
+    answers = []
+    body = dashboard.wsgi(storage)(environ, lambda *answer: answers.append(answer))
+    assert answers[0][0] == "200 OK"
+    shown = json.loads(b"".join(body))["trials"]
+    for trial, expected in zip(shown, study.trials, strict=True):
+        assert trial["state"] == expected.state.name.capitalize()
+        assert trial.get("values") == expected.values
+        params = {
+            each["name"]: each["param_external_value"] for each in trial["params"]
+        }
+        assert params == {name: str(value) for name, value in expected.params.items()}
+        steps = {each["step"]: each["value"] for each in trial["intermediate_values"]}
+        assert steps == expected.intermediate_values
