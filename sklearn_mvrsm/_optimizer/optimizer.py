@@ -155,6 +155,7 @@ class MVRSMOptimizer:
         self.space = SearchSpace.from_any(space)
         self._rng = generator_of(random_state)
         seed = int(self._rng.integers(2**31))
+        self._name = method
         self._method = METHODS[method](self.space, seed, n_iter)
         self.n_initial_points = (
             self._method.n_initial_points
@@ -171,6 +172,20 @@ class MVRSMOptimizer:
         self._seen: set[bytes] = set()
         self._default = default_params(self.space) if include_default else None
         self._originals = Originals()
+
+    def __repr__(self) -> str:
+        """Show the method, what has been observed, the best of it, and the space."""
+        failed = sum(not math.isfinite(trial.value) for trial in self._trials)
+        counts = f"{len(self._trials)} observed"
+        counts += f" ({failed} failed)" if failed else ""
+        counts += f", {len(self._pending)} pending" if self._pending else ""
+        best = self._best()
+        found = "none yet" if best is None else f"{best.value:.6g} at {best.params!r}"
+        space = repr(self.space).replace("\n", "\n  ")
+        return (
+            f"MVRSMOptimizer: method {self._name!r}, {counts}\n"
+            f"  best: {' '.join(found.split())}\n  {space}"
+        )
 
     # --- results --------------------------------------------------------------
 

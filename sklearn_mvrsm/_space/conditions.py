@@ -10,8 +10,9 @@ parents do and all its conditions hold.
 import bisect
 import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from sklearn_mvrsm._domain import BoolArray, FloatArray, IntArray
 from sklearn_mvrsm._space.base import Parameter
 from sklearn_mvrsm._space.ranges import Integer
 
-__all__ = ["Activity", "Condition", "Dimension", "resolve"]
+__all__ = ["Activity", "Condition", "Dimension", "listed", "resolve"]
 
 
 Spans = tuple[tuple[int, int], ...]
@@ -211,9 +212,7 @@ def _spans(
     whole = offered.indices(wanted)
     if whole:
         return _runs(whole)
-    if isinstance(wanted, np.ndarray):
-        wanted = list(np.atleast_1d(wanted))
-    items = wanted if isinstance(wanted, _COLLECTIONS) else [wanted]
+    items = listed(wanted)
     if len(items) == 0:
         raise ValueError(
             f"Parameter {name!r} must name a value of {parent!r}, got {wanted!r}"
@@ -236,6 +235,13 @@ def _spans(
             )
         indices += found
     return _runs(indices)
+
+
+def listed(wanted: Any) -> Collection[Any]:
+    """Return the values that a condition names."""
+    if isinstance(wanted, np.ndarray):
+        return list(np.atleast_1d(wanted))
+    return wanted if isinstance(wanted, _COLLECTIONS) else [wanted]
 
 
 def _plain_places(offered: Parameter) -> dict[object, int]:

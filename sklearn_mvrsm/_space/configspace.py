@@ -87,8 +87,9 @@ class ConfigSpaceMethods:
         >>> from sklearn_mvrsm import SearchSpace
         >>> cs = ConfigurationSpace({"kernel": ["linear", "rbf"], "gamma": (0.1, 1.0)})
         >>> cs.add(EqualsCondition(cs["gamma"], cs["kernel"], "rbf"))
-        >>> SearchSpace.from_configspace(cs, return_default=True)
-        (<SearchSpace: 2 parameters, 1 conditional>, {'kernel': 'linear'})
+        >>> space, default = SearchSpace.from_configspace(cs, return_default=True)
+        >>> space["gamma"], default
+        (Real(0.1, 1.0, default=0.55).when(kernel=['rbf']), {'kernel': 'linear'})
         """
         from sklearn_mvrsm._space.configspace_reader import default_of, read
 

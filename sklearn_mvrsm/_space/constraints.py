@@ -28,7 +28,9 @@ __all__ = [
     "checked",
     "described",
     "infeasible",
+    "name_of",
     "objection",
+    "refuse_needed",
 ]
 
 
@@ -75,12 +77,14 @@ def objection(constraints: Sequence[Constraint], params: Params) -> Constraint |
         try:
             allowed = constraint(copied(params, objects=False))
         except Exception as error:
-            error.add_note(f"raised by the constraint {_name(constraint)}({params!r})")
+            error.add_note(
+                f"raised by the constraint {name_of(constraint)}({params!r})"
+            )
             raise
         if not isinstance(allowed, bool | np.bool_):
             raise TypeError(
                 f"A constraint must return a bool, got {allowed!r} from "
-                f"{_name(constraint)}({params!r})"
+                f"{name_of(constraint)}({params!r})"
             )
         if not allowed:
             return constraint
@@ -89,15 +93,68 @@ def objection(constraints: Sequence[Constraint], params: Params) -> Constraint |
 
 def infeasible(objections: Sequence[Constraint]) -> InfeasibleSpaceError:
     """Build the error for points of which each was forbidden by one of these."""
-    refused = Counter(map(_name, objections)).most_common()
+    refused = Counter(map(name_of, objections)).most_common()
     return InfeasibleSpaceError(
         f"None of {len(objections)} random points satisfies the constraints; refused "
         f"by {', '.join(f'{name} ({n} times)' for name, n in refused)}"
     )
 
 
-def _name(constraint: Constraint) -> str:
+def name_of(constraint: Constraint) -> str:
+    """Return what messages call a constraint."""
     return str(getattr(constraint, "__qualname__", repr(constraint)))
+
+
+def refuse_needed(
+    constraints: Sequence[Constraint],
+    names: Sequence[str],
+    samples: Sequence[Params],
+) -> None:
+    """Raise ValueError if a constraint needs a parameter that is to be removed.
+
+    Parameters
+    ----------
+    constraints : sequence of callable
+    names : sequence of str
+        Of the parameters.
+    samples : sequence of dict
+        Configurations without them, to try functions with.
+    """
+    for constraint in constraints:
+        needed = _parameters_of(constraint) | _missed(constraint, samples)
+        for name in names:
+            if any(name == each or name.endswith(f"__{each}") for each in needed):
+                raise ValueError(
+                    f"{name!r} must not be removed: the constraint "
+                    f"{name_of(constraint)} needs it. Build the space anew from its "
+                    "'alternatives', with other constraints"
+                )
+
+
+def _parameters_of(constraint: object) -> set[object]:
+    """Return the names in a forbidden clause; no one knows those in a function."""
+    match constraint:
+        case Values(name=name) | Bound(name=name):
+            return {name}
+        case Relation(left=left, right=right):
+            return {left, right}
+        case AllOf(parts=parts) | AnyOf(parts=parts):
+            return {name for part in parts for name in _parameters_of(part)}
+    within = getattr(constraint, "constraint", None)  # of a model: names lack a prefix
+    return set() if within is None else _parameters_of(within)
+
+
+def _missed(constraint: Constraint, samples: Sequence[Params]) -> set[object]:
+    """Return the keys that a constraint did not find in some configurations."""
+    missed: set[object] = set()
+    for params in samples:
+        try:
+            constraint(copied(params, objects=False))
+        except KeyError as error:
+            missed.update(error.args[:1])
+        except Exception:  # it is raised again, with a name, where it matters
+            continue
+    return missed
 
 
 _OPERATORS = {

@@ -27,7 +27,13 @@ from sklearn_mvrsm._space.ranges import (
 from sklearn_mvrsm._space.values import is_integer, is_real, plain
 from sklearn_mvrsm._warnings import warn
 
-__all__ = ["Layout", "as_parameter", "copied_containers", "lay_out"]
+__all__ = [
+    "Layout",
+    "as_parameter",
+    "copied_containers",
+    "lay_out",
+    "read",
+]
 
 
 _SHAPES = {
@@ -65,6 +71,10 @@ def as_parameter(name: str, value: Any) -> Parameter:
     """
     if isinstance(value, Parameter):
         return value
+    if isinstance(value, list | tuple) and any(
+        isinstance(each, Parameter) for each in value
+    ):
+        raise TypeError(f"Parameter {name!r} must be one parameter, got {value!r}")
     if isinstance(value, tuple) and _looks_like_interval(value):
         _warn_of_interval(name, value)
     try:
@@ -272,7 +282,7 @@ def lay_out(params: object) -> Layout:
     TypeError, ValueError
         If a name, a parameter or a condition makes no sense.
     """
-    declared = _read(params)
+    declared = read(params)
     entries: list[tuple[int, str | None, Parameter]] = [
         (alternative, name, parameter)
         for alternative, parameters in enumerate(declared)
@@ -299,7 +309,8 @@ def lay_out(params: object) -> Layout:
     return Layout(declared, tuple(dimensions), coordinates)
 
 
-def _read(params: object) -> tuple[dict[str, Parameter], ...]:
+def read(params: object) -> tuple[dict[str, Parameter], ...]:
+    """Read what a user declared: a dict of parameters for each alternative."""
     alternatives = [params] if isinstance(params, Mapping) else params
     if not isinstance(alternatives, list | tuple) or not all(
         isinstance(each, Mapping) for each in alternatives

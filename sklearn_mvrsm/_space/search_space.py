@@ -21,6 +21,7 @@ from sklearn_mvrsm._space.constraints import (
 )
 from sklearn_mvrsm._space.enumeration import count, walk
 from sklearn_mvrsm._space.layout import Layout, lay_out
+from sklearn_mvrsm._space.mapping import MappingMethods
 from sklearn_mvrsm._space.values import generator_of, int_of
 
 __all__ = ["SearchSpace"]
@@ -32,7 +33,7 @@ _TRIES = 10_000  # points drawn before a space is declared infeasible
 _ALTERNATIVE = ""  # key under which codes tell the alternative; never a name
 
 
-class SearchSpace(ConfigSpaceMethods):
+class SearchSpace(MappingMethods, ConfigSpaceMethods):
     """Named parameters, when they exist, and which combinations are forbidden.
 
     Parameters
@@ -66,7 +67,10 @@ class SearchSpace(ConfigSpaceMethods):
 
     Notes
     -----
-    A space is not altered after it is built; clones of an estimator share it.
+    It is a mapping from names to parameters: ``space["C"]``, ``"C" in space``,
+    ``space.items()``. ``space | {...}`` and :meth:`without` return a space that is
+    changed. A space itself is not altered after it is built; clones of an estimator
+    share it.
 
     Examples
     --------
@@ -78,7 +82,9 @@ class SearchSpace(ConfigSpaceMethods):
     ...     }
     ... )
     >>> space
-    <SearchSpace: 2 parameters, 1 conditional>
+    SearchSpace: 2 parameters, 1 conditional
+      kernel  Categorical(['linear', 'rbf'])
+      gamma   Real(0.0001, 1.0, log=True).when(kernel='rbf')
     >>> space.decode(space.encode({"kernel": "rbf", "gamma": 0.1}))
     {'kernel': 'rbf', 'gamma': 0.1}
     >>> space.decode(space.encode({"kernel": "linear"}))
@@ -108,26 +114,6 @@ class SearchSpace(ConfigSpaceMethods):
     def from_any(cls, params: Any) -> "SearchSpace":
         """Return a ``SearchSpace`` as it is, and build one from anything else."""
         return params if isinstance(params, SearchSpace) else cls(params)
-
-    def __repr__(self) -> str:
-        """Count parameters, conditions and constraints."""
-        own = [each for each in self.parameters if each.name is not None]
-        conditional = sum(each.parameter.conditions != () for each in own)
-        counts = [
-            (len(own), "parameter" if len(own) == 1 else "parameters"),
-            (conditional, "conditional"),
-            (
-                len(self._layout.declared) if self._layout.is_choice else 0,
-                "alternatives",
-            ),
-            (len(self.constraints), "constraints"),
-        ]
-        shown = ", ".join(
-            f"{number} {what}"
-            for k, (number, what) in enumerate(counts)
-            if k == 0 or number > 0
-        )
-        return f"<SearchSpace: {shown}>"
 
     def __sklearn_clone__(self) -> Self:
         """Return the same object in clones of an estimator."""

@@ -179,8 +179,7 @@ def exchange_choice(space: SearchSpace, axes: Sequence[Axis], k: int) -> IntArra
 
 
 def _n_alternatives(space: SearchSpace) -> int:
-    picker = space.parameters[0]
-    return int(picker.parameter.size) if picker.name is None else 1
+    return len(space.alternatives)
 
 
 def _values_of_dicts(

@@ -118,7 +118,7 @@ def _is_pair(item: object) -> bool:
     space = item[1]
     if isinstance(space, list):
         return len(space) > 0 and all(isinstance(each, Mapping) for each in space)
-    return isinstance(space, Mapping | SearchSpace)
+    return isinstance(space, Mapping)
 
 
 def _alternatives(step: str, items: list[Any]) -> list[_Part]:
@@ -143,14 +143,9 @@ def _alternatives(step: str, items: list[Any]) -> list[_Part]:
 
 def _dicts(space: SearchSpace) -> list[Space]:
     """Return the dicts of which a space was made, names in their order."""
-    first = space.parameters[0] if space.parameters else None
-    n_dicts = int(first.parameter.size) if first and first.name is None else 1
-    order = {name: place for place, name in enumerate(space.names)}
-    dicts: list[Space] = [{} for _ in range(n_dicts)]
-    for each in space.parameters:
-        if each.name is not None:
-            dicts[each.alternative][each.name] = each.parameter
-    return [dict(sorted(own.items(), key=lambda item: order[item[0]])) for own in dicts]
+    return [
+        {name: own[name] for name in space if name in own} for own in space.alternatives
+    ]
 
 
 def _joined(parts: tuple[_Part, ...]) -> _Part:

@@ -359,14 +359,6 @@ def test_shorthand_of_every_kind():
         assert 1e-3 <= params["loguniform"] <= 1.0
 
 
-def test_repr_is_short():
-    assert repr(SearchSpace({"a": [1]})) == "<SearchSpace: 1 parameter>"
-    space = SearchSpace(alternatives(), [lambda params: True])
-    assert repr(space) == (
-        "<SearchSpace: 6 parameters, 1 conditional, 4 alternatives, 1 constraints>"
-    )
-
-
 def test_from_any_keeps_spaces_and_builds_the_rest():
     space = SearchSpace({"a": [1, 2]})
     assert SearchSpace.from_any(space) is space
