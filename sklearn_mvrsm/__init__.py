@@ -16,8 +16,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from sklearn_mvrsm._optimizer import MVRSMOptimizer, SpaceExhaustedError, minimize
-    from sklearn_mvrsm._search import MVRSMSearchCV
+    from sklearn_mvrsm._optimizer import MVRSMOptimizer, SpaceExhaustedError
+    from sklearn_mvrsm._search import MVRSMSearchCV, minimize
     from sklearn_mvrsm._space import (
         Categorical,
         InfeasibleSpaceError,

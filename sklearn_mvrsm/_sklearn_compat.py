@@ -17,7 +17,11 @@ from sklearn.model_selection._split import _CVIterableWrapper
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.utils import metaestimators
 from sklearn.utils._metadata_requests import SIMPLE_METHODS
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.metaestimators import _safe_split as safe_split
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _num_samples as num_samples
@@ -28,6 +32,7 @@ __all__ = [
     "MultimetricScorer",
     "StrOptions",
     "available_if",
+    "check_as_parameters_of",
     "check_method_params",
     "check_refit",
     "fit_and_score",
@@ -50,6 +55,21 @@ __all__ = [
 
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def check_as_parameters_of(
+    estimator: type, values: Mapping[str, object], caller: str
+) -> None:
+    """Check values by the rules that an estimator has for parameters of these names.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, the rule and the value.
+    """
+    rules = estimator._parameter_constraints  # type: ignore[attr-defined]
+    rules = {name: rules[name] for name in values}
+    validate_parameter_constraints(rules, values, caller_name=caller)
 
 
 def fit_context(

@@ -48,7 +48,7 @@ class CandidateResult:
     mean_scores : dict of str to float
         Mean test score of each metric; "score" is the name of a single one.
     fit_time : float
-        Seconds: mean over the fits that ran; nan in ``minimize``.
+        Seconds: mean over the fits that ran; of ``minimize``, those of the evaluation.
     restored : bool
         Whether it was read from a checkpoint: nothing was fitted.
 

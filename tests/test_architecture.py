@@ -39,7 +39,6 @@ BELOW = {
     "_surrogate": {"_domain", "_paper"},
     "_optimizer": {
         "_warnings",
-        "callbacks",
         "_domain",
         "_history",
         "_space",

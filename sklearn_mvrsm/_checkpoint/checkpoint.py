@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from sklearn_mvrsm._checkpoint.fingerprint import Decisive, fingerprint
 from sklearn_mvrsm._checkpoint.journal import Journal, Record, differences
-from sklearn_mvrsm._evaluation import FitJob, FoldScore, from_record, to_record
+from sklearn_mvrsm._evaluation import FoldScore, Job, from_record, to_record
 from sklearn_mvrsm._optimizer import Plan
 from sklearn_mvrsm._space import SearchSpace
 from sklearn_mvrsm._warnings import warn
@@ -36,7 +36,7 @@ def open_checkpoint(
     path: str | os.PathLike[str] | None,
     decisive: Decisive,
     space: SearchSpace,
-    job: FitJob,
+    job: Job,
     plan: Plan,
     *,
     n_iter: int | None,
@@ -52,8 +52,8 @@ def open_checkpoint(
         Arguments of the search.
     space : SearchSpace
         What is searched.
-    job : FitJob
-        What is to be fitted; nothing of it has been.
+    job : FitJob or FunctionJob
+        What is to be run; nothing of it has been.
     plan : Plan
         Of this search, if it turns out to be the first on this checkpoint.
     n_iter : int or None
@@ -193,7 +193,7 @@ class Checkpoint:
         OSError
             If it cannot be written.
         """
-        ends_the_search = fold.status == "error" and not self._keep_errors
+        ends_the_search = fold.has_raised and not self._keep_errors
         if ends_the_search or fold.exception is not None:
             return
         params = self._codes_now[fold.candidate]

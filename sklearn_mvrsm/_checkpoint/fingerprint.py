@@ -14,7 +14,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 from sklearn_mvrsm._description import describe_value, digest
-from sklearn_mvrsm._evaluation import FitJob
+from sklearn_mvrsm._evaluation import FitJob, FunctionJob, Job
 from sklearn_mvrsm._optimizer import MVRSMOptimizer, enqueue_first
 from sklearn_mvrsm._sklearn_compat import is_passthrough, named_scorers, num_samples
 from sklearn_mvrsm._space import UNSET, SearchSpace
@@ -65,7 +65,7 @@ class Decisive:
 
 
 def fingerprint(
-    decisive: Decisive, space: SearchSpace, job: FitJob, unread: Unread
+    decisive: Decisive, space: SearchSpace, job: Job, unread: Unread
 ) -> Record:
     """Describe all that decides about the results of a search.
 
@@ -75,8 +75,8 @@ def fingerprint(
         Arguments of the search.
     space : SearchSpace
         What is searched.
-    job : FitJob
-        What is to be fitted.
+    job : FitJob or FunctionJob
+        What is to be run.
     unread : mapping of str to set of str
         Where something cannot be told from others of its type, the type is added
         under the name of the part.
@@ -95,9 +95,27 @@ def fingerprint(
     if decisive.known_results:
         pairs = [[space.to_codes(p), repr(v)] for p, v in decisive.known_results]
         known["known_results"] = {"number": len(pairs), "content": describe(pairs)}
-    metadata = {"fit parameters": job.fit_params, "score parameters": job.score_params}
     return {
         "space": _describe_space(space, unread),
+        **_describe_job(decisive, job, unread),
+        "settings of scikit-learn": {name: get_config()[name] for name in _SETTINGS},
+        "arguments": {
+            **{name: describe(value) for name, value in decisive.options.items()},
+            "initial_points": _codes(space, decisive.initial_points),
+            **known,
+        },
+    }
+
+
+def _describe_job(decisive: Decisive, job: Job, unread: Unread) -> Record:
+    """Describe what is run for a candidate."""
+    if isinstance(job, FunctionJob):
+        found = unread.setdefault("function", set())
+        described = describe(job.function, found, cloned=False)
+        return {"function": described, "folds": {"number": job.n_splits}}
+    assert isinstance(job, FitJob)
+    metadata = {"fit parameters": job.fit_params, "score parameters": job.score_params}
+    return {
         "data": {
             "X": digest_content(job.X),
             "y": digest_content(job.y),
@@ -115,12 +133,6 @@ def fingerprint(
             "guided by": _refit_metric(decisive.refit, job.scorer),
         },
         "estimator": describe_estimator(job.estimator, unread),
-        "settings of scikit-learn": {name: get_config()[name] for name in _SETTINGS},
-        "arguments": {
-            **{name: describe(value) for name, value in decisive.options.items()},
-            "initial_points": _codes(space, decisive.initial_points),
-            **known,
-        },
     }
 
 

@@ -1,7 +1,7 @@
 """The evaluation of candidates: one fit and one score a fold."""
 
 from sklearn_mvrsm._evaluation.evaluator import Evaluator
-from sklearn_mvrsm._evaluation.fold_fit import FitJob
+from sklearn_mvrsm._evaluation.fold_fit import FitJob, FunctionJob, Job
 from sklearn_mvrsm._evaluation.folds import FrozenFolds, Split, draw
 from sklearn_mvrsm._evaluation.scores import (
     ENDING_STATUSES,
@@ -19,6 +19,8 @@ __all__ = [
     "FitJob",
     "FoldScore",
     "FrozenFolds",
+    "FunctionJob",
+    "Job",
     "ScoredFold",
     "Split",
     "draw",

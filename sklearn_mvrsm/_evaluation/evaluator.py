@@ -23,8 +23,8 @@ import joblib
 from sklearn.base import clone
 
 from sklearn_mvrsm._cluster import RemotePool, active_cluster
-from sklearn_mvrsm._evaluation.environment import Surroundings, threads_asked_for
-from sklearn_mvrsm._evaluation.fold_fit import FitJob, FitReport, MisuseError, run_fold
+from sklearn_mvrsm._evaluation.environment import Surroundings
+from sklearn_mvrsm._evaluation.fold_fit import FitReport, Job, MisuseError
 from sklearn_mvrsm._evaluation.mapped_arrays import reduce_array
 from sklearn_mvrsm._evaluation.scores import ENDING_STATUSES, FoldScore, fold_score
 from sklearn_mvrsm._execution import (
@@ -62,8 +62,8 @@ class Evaluator:
 
     Parameters
     ----------
-    job : FitJob
-        What is to be fitted.
+    job : FitJob or FunctionJob
+        What is to be run.
     n_jobs : int or None
         Fits at a time, as joblib reads it.
     timeout : float or None
@@ -79,11 +79,13 @@ class Evaluator:
     ----------
     n_slots : int
         Fits at a time.
+    raised : BaseException or None
+        What `next_event` raised, since a fit did.
     """
 
     def __init__(
         self,
-        job: FitJob,
+        job: Job,
         *,
         n_jobs: int | None = None,
         timeout: float | None = None,
@@ -103,6 +105,7 @@ class Evaluator:
         self._memory = memory
         no_limits = timeout is memory_limit is None and not killable
         self._in_caller = self._cluster is None and self.n_slots == 1 and no_limits
+        self.raised: BaseException | None = None
         self._tasks: dict[tuple[int, int], Any] = {}  # those that cannot travel
         self._records: dict[int, _Record] = {}
         self._decided: deque[FoldScore] = deque()
@@ -115,7 +118,7 @@ class Evaluator:
             if self._in_caller:
                 remove_leftovers()
                 self._pool = stack.enter_context(InlinePool())
-                self._run = functools.partial(run_fold, self._job)
+                self._run = self._job.run
             else:
                 content = (self._job, Surroundings.of_this_thread())
                 reduce = functools.partial(reduce_array, by_path=self._cluster is None)
@@ -131,7 +134,7 @@ class Evaluator:
         return self
 
     def _new_pool(self, path: str) -> Pool:
-        asked_for = threads_asked_for(self._job.estimator)
+        asked_for = self._job.n_threads
         if self._cluster is not None:
             return RemotePool(
                 self._cluster,
@@ -232,8 +235,9 @@ class Evaluator:
             self._take(event)
         score = self._decided.popleft()
         misused = isinstance(score.exception, MisuseError)
-        if misused or (self._job.raise_errors and score.status == "error"):
-            _raise(score)
+        if misused or (self._job.raise_errors and score.has_raised):
+            self.raised = _raised(score)
+            raise self.raised
         return score
 
     def cancel(self, candidate: int) -> None:
@@ -336,7 +340,7 @@ class _Record:
 
 
 @functools.lru_cache(maxsize=1)
-def _open_job(path: str) -> tuple[FitJob, Surroundings]:
+def _open_job(path: str) -> tuple[Job, Surroundings]:
     """Open the job that this process works on, once."""
     job, surroundings = read_payload(path)
     return job, surroundings
@@ -348,9 +352,7 @@ def _run_mapped_fold(
     """Run a fold in a worker."""
     job, surroundings = _open_job(path)
     with surroundings.restored():
-        return run_fold(
-            job, params, fold, task, functools.partial(_new_estimator, path)
-        )
+        return job.run(params, fold, task, functools.partial(_new_estimator, path))
 
 
 def _new_estimator(path: str) -> Any:
@@ -359,8 +361,9 @@ def _new_estimator(path: str) -> Any:
     What was read from the file need not allow copies, even where the original does: it
     may have opened a file. Then the estimator is read again.
     """
+    job: Any = _open_job(path)[0]
     try:
-        return clone(_open_job(path)[0].estimator)
+        return clone(job.estimator)
     except Exception:
         return read_payload(path)[0].estimator
 
@@ -404,14 +407,14 @@ def _told_here(score: FoldScore, task: Any) -> FoldScore:
     return replace(score, stop=bool(task.stop))
 
 
-def _raise(score: FoldScore) -> None:
-    """Raise what a fit raised."""
+def _raised(score: FoldScore) -> BaseException:
+    """Return what a fit raised."""
     error = score.exception
     if error is not None and issubclass(type(error), MisuseError):
         error = error.args[0]
     if not isinstance(error, BaseException):
-        raise RuntimeError(f"a fit raised:\n{score.error}")
+        return RuntimeError(f"a fit raised:\n{score.error}")
     with contextlib.suppress(Exception):  # its class may not bear a note
         if error.__traceback__ is None:
             error.add_note(f"It was raised in a worker:\n{score.error}")
-    raise error
+    return error

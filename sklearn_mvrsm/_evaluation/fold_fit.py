@@ -1,15 +1,18 @@
-"""One candidate on one fold: the fit and its scores, in this process."""
+"""One candidate on one fold, in this process: a fit with its scores, or a call."""
 
 import contextlib
+import math
 import numbers
 import os
 import pickle
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from sklearn.base import clone
 
+from sklearn_mvrsm._evaluation.environment import threads_asked_for
 from sklearn_mvrsm._execution import (
     OutOfMemory,
     Returned,
@@ -20,6 +23,31 @@ from sklearn_mvrsm._execution import (
     shortened,
 )
 from sklearn_mvrsm._sklearn_compat import MultimetricScorer, fit_and_score
+
+
+class Job(Protocol):
+    """What is run for every candidate, fold by fold."""
+
+    @property
+    def n_splits(self) -> int:
+        """Number of folds."""
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that it needs to do as it is told, see `threads_asked_for`."""
+
+    @property
+    def raise_errors(self) -> bool:
+        """Whether what it raises ends the search."""
+
+    def run(
+        self,
+        params: Mapping[str, Any],
+        fold: int,
+        task: Any = None,
+        new_estimator: Callable[[], Any] | None = None,
+    ) -> "FitReport":
+        """Run one candidate on one fold, in this process. See `run_fold`."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +84,61 @@ class FitJob:
     return_train_score: bool = False
     raise_errors: bool = False
 
+    @property
+    def n_splits(self) -> int:
+        """Number of folds."""
+        return len(self.splits)
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that the estimator needs to do as it is told."""
+        return threads_asked_for(self.estimator)
+
+    def run(
+        self,
+        params: Mapping[str, Any],
+        fold: int,
+        task: Any = None,
+        new_estimator: Callable[[], Any] | None = None,
+    ) -> "FitReport":
+        """Fit and score one candidate on one fold. See `run_fold`."""
+        return run_fold(self, params, fold, task, new_estimator)
+
+
+@dataclass(frozen=True)
+class FunctionJob:
+    """A function that is called once for every candidate; its value is the score.
+
+    Parameters
+    ----------
+    function : callable
+        What is evaluated.
+    call : callable
+        ``call(function, params)`` returns its value.
+    raise_errors : bool
+        Whether what it raises ends the search.
+    """
+
+    function: Callable[..., Any]
+    call: Callable[[Callable[..., Any], Mapping[str, Any]], float]
+    raise_errors: bool = False
+    n_splits: ClassVar[int] = 1
+    n_threads: ClassVar[int] = 1
+
+    def run(
+        self,
+        params: Mapping[str, Any],
+        fold: int,
+        task: Any = None,
+        new_estimator: Callable[[], Any] | None = None,
+    ) -> "FitReport":
+        """Call the function with one candidate."""
+        begin = time.perf_counter()
+        value = self.call(self.function, params)
+        took = time.perf_counter() - begin
+        wrong = () if math.isfinite(value) else (f"func(params) returned {value}",)
+        return FitReport({"score": value}, None, took, errors=wrong)
+
 
 class MisuseError(Exception):
     """A mistake that no candidate can cure; ``args[0]`` is what was raised.
@@ -81,11 +164,11 @@ class FitReport:
     test_scores: dict[str, float]
     train_scores: dict[str, float] | None
     fit_time: float
-    score_time: float
-    n_test_samples: int
-    errors: tuple[str, ...]
-    multimetric: bool
-    stop: bool
+    score_time: float = 0.0
+    n_test_samples: int = 0
+    errors: tuple[str, ...] = ()
+    multimetric: bool = False
+    stop: bool = False
 
 
 def run_fold(

@@ -31,8 +31,8 @@ class FoldScore:
     candidate, fold : int
         Which fit it was.
     status : str
-        "ok", "error" (the fit or a scorer raised), "timeout", "out_of_memory",
-        "crashed" (its process died) or "skipped".
+        "ok", "error" (the fit or a scorer raised, or the value of a function is not
+        finite), "timeout", "out_of_memory", "crashed" (its process died) or "skipped".
     test_scores, train_scores : dict of str to float, or None
         By name of the metric ("score" where it has none), without those that could not
         be computed. None if nothing was computed.
@@ -73,6 +73,11 @@ class FoldScore:
     multimetric: bool = False
     killed: bool = False
     stop: bool = False
+
+    @property
+    def has_raised(self) -> bool:
+        """Whether it ended by an exception, without a score."""
+        return self.status == "error" and self.test_scores is None
 
 
 def fold_score(event: Event, *, keep_exception: bool) -> FoldScore:

@@ -126,7 +126,9 @@ def attempt(
         caught.
     """
     try:
-        with copies_ended(), memory_limited(memory_limit):
+        unlimited = memory_limit is None
+        limits = contextlib.nullcontext() if unlimited else memory_limited(memory_limit)
+        with copies_ended(), limits:
             return Returned(fn(*args))
     except KeyboardInterrupt:
         raise
@@ -134,19 +136,20 @@ def attempt(
         return describe(error)
 
 
-@contextlib.contextmanager
-def copies_ended() -> Iterator[None]:
+class copies_ended:
     """End a copy of this process that was forked within a block, where it leaves it.
 
     It would answer in the place of this process, or run the rest of the program twice.
+    A class: `contextlib.contextmanager` sets an attribute of what is raised, which may
+    refuse that.
     """
-    pid, code = os.getpid(), 1
-    try:
-        yield
-        code = 0
-    finally:
-        if os.getpid() != pid:
-            os._exit(code)
+
+    def __enter__(self) -> None:
+        self._pid = os.getpid()
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if os.getpid() != self._pid:
+            os._exit(int(kind is not None))
 
 
 def shortened(text: str, longest: int = LONGEST_TEXT) -> str:

@@ -1,6 +1,5 @@
 """Ask and tell: the one place where names meet arrays."""
 
-from sklearn_mvrsm._optimizer.minimization import minimize
 from sklearn_mvrsm._optimizer.optimizer import MVRSMOptimizer, SpaceExhaustedError
 from sklearn_mvrsm._optimizer.plan import Plan, enqueue_first, make_optimizer
 
@@ -10,5 +9,4 @@ __all__ = [
     "SpaceExhaustedError",
     "enqueue_first",
     "make_optimizer",
-    "minimize",
 ]

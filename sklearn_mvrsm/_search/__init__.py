@@ -1,5 +1,6 @@
-"""The search itself: `MVRSMSearchCV`."""
+"""The search itself: `MVRSMSearchCV`, and `minimize`, which runs as it does."""
 
+from sklearn_mvrsm._search.minimization import minimize
 from sklearn_mvrsm._search.search import MVRSMSearchCV
 
-__all__ = ["MVRSMSearchCV"]
+__all__ = ["MVRSMSearchCV", "minimize"]

@@ -126,7 +126,7 @@ class CommonFailure(Observer):
         return (
             f"\nThe search ends after {share} candidates: they all failed in the same "
             f"way, and no other one seems able to cure that. {hint}\n"
-            f"{describe_failures(self._alike, np.nan)}"
+            f"{describe_failures(self._alike, np.nan, self._objective.unit)}"
         )
 
 

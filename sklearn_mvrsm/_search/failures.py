@@ -42,7 +42,7 @@ _VERBS_AND_ADVICE = {
     ),
     "crashed": (
         "crashed",
-        "Look for the cause in the standard error output, or fit one of these "
+        "Look for the cause in the standard error output, or try one of these "
         "candidates by itself.",
     ),
 }
@@ -54,24 +54,25 @@ class _Kind:
 
     status: str
     errors: Sequence[str]
+    unit: str
 
     @classmethod
-    def all_of(cls, failures: Iterable[tuple[str, str]]) -> list[Self]:
+    def all_of(cls, failures: Iterable[tuple[str, str]], unit: str) -> list[Self]:
         """Group pairs of a status and an error; the most frequent kind comes first."""
         groups: dict[tuple[str, str], list[str]] = {}
         for status, error in failures:
             template = _NUMBER.sub("#", message_of(error))
             groups.setdefault((status, template), []).append(error)
-        kinds = [cls(status, errors) for (status, _), errors in groups.items()]
+        kinds = [cls(status, errors, unit) for (status, _), errors in groups.items()]
         return sorted(kinds, key=lambda kind: -len(kind.errors))
 
     def __str__(self) -> str:
         count, text = len(self.errors), self._text()
         if self.status not in _VERBS_AND_ADVICE:
-            return f"{count} fits failed with the following error:\n{text}"
+            return f"{count} {self.unit}s failed with the following error:\n{text}"
         verb, advice = _VERBS_AND_ADVICE[self.status]
         end = "\n" if "\n" in text else ". "
-        return f"{count} fits {verb}: {text}{end}{advice}"
+        return f"{count} {self.unit}s {verb}: {text}{end}{advice}"
 
     def _text(self) -> str:
         """Return the error, with the range of each number that differs."""
@@ -97,7 +98,9 @@ def _range(numbers: Sequence[str]) -> str:
     return low if len(set(numbers)) == 1 else f"{low} to {high}"
 
 
-def describe_failures(candidates: Sequence[Candidate], error_score: object) -> str:
+def describe_failures(
+    candidates: Sequence[Candidate], error_score: object, unit: str = "fit"
+) -> str:
     """Count the fits that failed, by kind, with their reasons.
 
     Parameters
@@ -106,6 +109,8 @@ def describe_failures(candidates: Sequence[Candidate], error_score: object) -> s
         The evaluated candidates.
     error_score : object
         Stands for their scores.
+    unit : str
+        What failed; it is "evaluation" for a function.
 
     Returns
     -------
@@ -120,7 +125,9 @@ def describe_failures(candidates: Sequence[Candidate], error_score: object) -> s
     if n_failed == 0:
         return ""
     can_raise = "error" in statuses
-    if any_score(candidates):
+    if unit != "fit":
+        text = f"\n{n_failed} of {n_fits} {unit}s failed."
+    elif any_score(candidates):
         text = (
             f"\n{n_failed} fits failed out of a total of {n_fits}.\nThe score on these "
             f"train-test partitions for these parameters will be set to {error_score}."
@@ -138,7 +145,8 @@ def describe_failures(candidates: Sequence[Candidate], error_score: object) -> s
                 "debug the error by setting error_score='raise'."
             )
     kinds = ", ".join(f"{n} {status}" for status, n in statuses.most_common())
-    return f"{text}\nBy kind: {kinds}{_skipped(candidates)}.\n\n{_details(candidates)}"
+    details = _details(candidates, unit)
+    return f"{text}\nBy kind: {kinds}{_skipped(candidates)}.\n\n{details}"
 
 
 def _skipped(candidates: Sequence[Candidate]) -> str:
@@ -150,10 +158,16 @@ def _skipped(candidates: Sequence[Candidate]) -> str:
     return f" ({n_skipped} more fits of these candidates were skipped)"
 
 
-def _details(candidates: Sequence[Candidate]) -> str:
+def _details(candidates: Sequence[Candidate], unit: str) -> str:
     """Describe each kind, the most frequent first."""
     kinds = _Kind.all_of(
-        (fold.status, fold.error) for c in candidates for fold in c.folds if fold.error
+        (
+            (fold.status, fold.error)
+            for c in candidates
+            for fold in c.folds
+            if fold.error
+        ),
+        unit,
     )
     line = "-" * 80 + "\n"
     shown = [f"{line}{kind}" for kind in kinds[:_MAX_KINDS_SHOWN]]
@@ -195,27 +209,32 @@ def warn_of_failures(
 
 
 def no_candidate_in_time(
-    timeout: float | None, n_splits: int, log: Mapping[str, np.ndarray]
+    timeout: float | None, n_splits: int | None, log: Mapping[str, np.ndarray]
 ) -> TimeoutError:
-    """Return the error of a search that finished no candidate: how far it came."""
+    """Return the error of a search that finished no candidate: how far it came.
+
+    A function has no splits.
+    """
+    unit, size = "fit", f"; a candidate is {n_splits} fits"
+    advice = "Raise 'timeout' or 'n_jobs', or have fewer folds ('cv')."
+    if n_splits is None:
+        unit, size, advice = "evaluation", "", "Raise 'timeout'."
     ran = log["slot"] >= 0
     ended = ran & (log["status"] != "killed")
     text = (
         f"No candidate was finished within timeout={timeout} seconds, which "
-        f"count from the start of the first fit; a candidate is {n_splits} "
-        "fits. "
+        f"count from the start of the first {unit}{size}. "
     )
     if not ran.any():
-        return TimeoutError(text + "No fit had started, as no worker became ready.")
+        return TimeoutError(text + f"No {unit} had started, as no worker became ready.")
     start = float(log["start"][ran].min())
     text += f"The workers took {start:.1f} s to start, which is not part of it. "
     if ended.any():
         took = float((log["finish"] - log["start"])[ended][0])
         text += (
-            f"{ended.sum()} fits ended, the first of them took {took:.1f} s; what "
+            f"{ended.sum()} {unit}s ended, the first of them took {took:.1f} s; what "
             "cannot end in time at their pace is not begun. "
         )
     else:
-        text += "No fit ended. "
-    text += "Raise 'timeout' or 'n_jobs', or have fewer folds ('cv')."
-    return TimeoutError(text)
+        text += f"No {unit} ended. "
+    return TimeoutError(text + advice)

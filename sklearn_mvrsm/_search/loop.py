@@ -74,6 +74,8 @@ class SearchLoop:
         ``report(number, candidate)`` is called once for each finished candidate, in
         the order of asking, and just after its value was told. What returns True ends
         the search as a stop flag does.
+    warn_exhausted : bool
+        Whether to warn where the space is smaller than ``n_iter``.
     timeout : float or None
         How many seconds after the start of the first fit to end, with what has
         finished by then. No fit is begun that cannot end in time, at the pace of the
@@ -93,6 +95,7 @@ class SearchLoop:
         observers: Sequence[Observer] = (),
         n_known: int = 0,
         report: Callable[[int, Candidate], bool] = lambda number, candidate: False,
+        warn_exhausted: bool = True,
         timeout: float | None = None,
     ) -> None:
         self._optimizer = optimizer
@@ -104,6 +107,7 @@ class SearchLoop:
         self._observers = (objective, *observers)
         self._n_known = n_known
         self._report = report
+        self._warns_exhausted = warn_exhausted
         self._timeout = timeout
         self._last_news = 0.0  # before the first fit starts, less the standstill
         self._n_due = 0  # folds that have been submitted and not received
@@ -112,6 +116,7 @@ class SearchLoop:
         self._stopped = False
         self._durations: list[float] = []  # of fits that were run, sorted
         self._is_late = False
+        self._exhausted = ""  # what the optimiser says once the space is
 
     @property
     def finished(self) -> list[Candidate]:
@@ -122,6 +127,17 @@ class SearchLoop:
     def folds(self) -> Iterator[FoldScore]:
         """All folds that are decided."""
         return (fold for row in self._rows for fold in row.folds)
+
+    @property
+    def ending(self) -> str:
+        """Why it has ended, in a sentence."""
+        if self._exhausted:
+            return self._exhausted
+        if self._stopped:
+            return "The callback asked to stop."
+        if len(self.finished) == self._n_iter:
+            return "All evaluations were made."
+        return f"The time, timeout={self._timeout} seconds, was over."
 
     def run(
         self, evaluator: Evaluator, check: Callable[[], None] = lambda: None
@@ -228,7 +244,9 @@ class SearchLoop:
         """Ask for as many candidates as the rule of order allows now."""
         while not self._is_over(evaluator) and (k := len(self._rows)) < self._n_iter:
             n_needed = max(k - self._n_pending + 1, 0)
-            if any(row.candidate is None for row in self._rows[:n_needed]):
+            if any(
+                row.candidate is None for row in self._rows[self._n_told : n_needed]
+            ):
                 return
             n_open = sum(
                 evaluator.n_due(j)
@@ -243,17 +261,20 @@ class SearchLoop:
                 break
             try:
                 params = self._optimizer.ask()
-            except SpaceExhaustedError:
-                self._stopped = True
-                self._warn_exhausted()
+            except SpaceExhaustedError as error:
+                self._stopped, self._exhausted = True, str(error)
+                if self._warns_exhausted:
+                    self._warn_exhausted()
                 return
             self._rows.append(_Row(params))
             self._n_due += self._n_splits
             for observer in self._observers:
                 observer.started(k, params)
             evaluator.submit(k, params, range(self._n_splits), self._fold_tasks(k))
-        open_rows = (k for k, row in enumerate(self._rows) if row.candidate is None)
-        self._tell(next(open_rows, len(self._rows)))  # no proposal waits for them
+        n = self._n_told
+        while n < len(self._rows) and self._rows[n].candidate is not None:
+            n += 1
+        self._tell(n)  # no proposal waits for them
 
     def _is_over(self, evaluator: Evaluator) -> bool:
         return self._stopped or time.monotonic() >= self._end(evaluator)

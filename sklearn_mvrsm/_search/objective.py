@@ -1,4 +1,4 @@
-"""What the scores of a search mean: which metrics there are, which one is followed."""
+"""What is optimised: the metric that a search follows, or the value of a function."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from sklearn_mvrsm._search.observers import Observer
 from sklearn_mvrsm._search.racing import Race
 from sklearn_mvrsm._sklearn_compat import named_scorers
 
-__all__ = ["Objective"]
+__all__ = ["FunctionObjective", "Objective"]
 
 
 class Objective(Observer):
@@ -35,7 +35,14 @@ class Objective(Observer):
         Whether metrics have names.
     scorers : callable or dict of callable
         What scores a fit, by the name of the metric where it has one.
+    greater_is_better : bool
+        Whether scores are maximised.
+    unit : str
+        What is done for a score.
     """
+
+    greater_is_better = True
+    unit = "fit"
 
     def __init__(
         self,
@@ -119,6 +126,11 @@ class Objective(Observer):
         race = self._race
         return race is not None and race.is_hopeless(number, folds, self.refit_metric)
 
+    def fold_scores(self, candidate: Candidate) -> tuple[float, ...]:
+        """Return the scores of a candidate on its folds, nan where there is none."""
+        metric, folds = self.refit_metric, candidate.folds
+        return tuple((fold.test_scores or {}).get(metric, np.nan) for fold in folds)
+
     def score(self, candidate: Candidate) -> float:
         """Return the mean score; nan for a failure, or while metrics are unknown."""
         if self._names is None:
@@ -146,3 +158,25 @@ class Objective(Observer):
             if candidate.is_pruned:
                 return -self._race.estimate(number, candidate, self.refit_metric)
         return -self.score(candidate)
+
+
+class FunctionObjective(Objective):
+    """The value of a function, which is minimised."""
+
+    greater_is_better = False
+    unit = "evaluation"
+
+    def __init__(self) -> None:
+        super().__init__(None, False, lambda names: None)
+
+    def fold_scores(self, candidate: Candidate) -> tuple[float, ...]:
+        """Return nothing: there are no folds."""
+        return ()
+
+    def score(self, candidate: Candidate) -> float:
+        """Return the value of the function; nan if there is none."""
+        return (candidate.folds[0].test_scores or {}).get("score", np.nan)
+
+    def value(self, number: int, candidate: Candidate) -> float:
+        """Return what is minimised."""
+        return self.score(candidate)

@@ -108,6 +108,10 @@ class ProgressBar(Observer):
         Fits at a time.
     score : callable
         Returns the score of a candidate by which the search goes.
+    unit : str
+        What is counted.
+    greater_is_better : bool
+        Whether the best score is the highest.
 
     Raises
     ------
@@ -122,6 +126,8 @@ class ProgressBar(Observer):
         n_splits: int,
         n_slots: int,
         score: Callable[[Candidate], float],
+        unit: str = "fit",
+        greater_is_better: bool = True,
     ) -> None:
         try:
             from tqdm.auto import tqdm
@@ -130,20 +136,21 @@ class ProgressBar(Observer):
                 "progress=True needs tqdm, which 'pip install sklearn-mvrsm[progress]' "
                 "installs"
             ) from error
-        self._n_slots = n_slots
+        self._n_slots, self._unit = n_slots, unit
         self._n_splits = n_splits
         self._score = score
         self._n_open = 0  # folds that are not decided
         self._n_done = 0
         self._n_failed = 0
-        self._best = -math.inf
+        self._better = max if greater_is_better else min
+        self._best = math.nan
         self._has_started = False
         self._timeout = timeout if n_candidates is None else None
         total = n_splits * n_candidates if n_candidates is not None else timeout
         self._bar = tqdm(
             total=total,
             desc="search",
-            unit="fit",
+            unit=unit,
             dynamic_ncols=True,
             bar_format=None if self._timeout is None else _TIME_FORMAT,
         )
@@ -172,7 +179,9 @@ class ProgressBar(Observer):
     def finished(self, number: int, candidate: Candidate) -> None:
         """Show the best score."""
         score = self._score(candidate)
-        self._best = max(self._best, score if math.isfinite(score) else -math.inf)
+        if math.isfinite(score):
+            known = score if math.isnan(self._best) else self._best
+            self._best = self._better(known, score)
         self._show()
 
     def waited(self, seconds: float) -> None:
@@ -196,10 +205,10 @@ class ProgressBar(Observer):
             self._bar.last_print_n += 1
 
     def _show(self) -> None:
-        shown = {} if self._best == -math.inf else {"best": f"{self._best:.4g}"}
+        shown = {} if math.isnan(self._best) else {"best": f"{self._best:.4g}"}
         counts = {"failed": self._n_failed, "running": min(self._n_open, self._n_slots)}
         if self._timeout is not None:
-            counts = {"fits": self._n_done} | counts
+            counts = {f"{self._unit}s": self._n_done} | counts
         self._bar.set_postfix(shown | counts, refresh=False)
 
 
@@ -220,6 +229,8 @@ class Printer(Observer):
         Seconds for all of them.
     n_splits : int
         Number of folds of each.
+    unit : str
+        "fit", or "evaluation" of a function, which has no folds.
     """
 
     def __init__(
@@ -228,38 +239,47 @@ class Printer(Observer):
         n_candidates: int | None,
         timeout: float | None,
         n_splits: int,
+        unit: str = "fit",
     ) -> None:
         self._verbose = verbose
         self._n_candidates = n_candidates
         self._timeout = timeout
         self._n_splits = n_splits
+        self._has_folds = unit == "fit"
 
     def begin(self) -> None:
         """Print how many fits there will be."""
         if self._verbose <= 0:
             return
-        if self._n_candidates is None:
+        if not self._has_folds:
+            is_timed = self._n_candidates is None
+            n_times = f"{self._n_candidates} times"
+            budget = f"for {self._timeout:g} s" if is_timed else n_times
+            print(f"Evaluating the function {budget}")
+        elif self._n_candidates is None:
             print(f"Fitting {self._n_splits} folds a candidate for {self._timeout:g} s")
-            return
-        print(
-            f"Fitting {self._n_splits} folds for each of {self._n_candidates} "
-            f"candidates, totalling {self._n_candidates * self._n_splits} fits"
-        )
+        else:
+            print(
+                f"Fitting {self._n_splits} folds for each of {self._n_candidates} "
+                f"candidates, totalling {self._n_candidates * self._n_splits} fits"
+            )
 
     def started(self, number: int, params: Mapping[str, object]) -> None:
         """Print that the folds of a candidate wait for a slot."""
         if self._verbose > 9:
             for fold in range(self._n_splits):
-                line = f"[CV{self._progress(number, fold)}] START {_text(params)}"
+                line = f"[{self._progress(number, fold)}] START {_text(params)}"
                 print(line + (_WIDTH - len(line)) * ".")
 
     def scored(self, fold: FoldScore, params: Mapping[str, object]) -> None:
         """Print what became of a fold."""
         if self._verbose <= 1:
             return
-        start = f"[CV{self._progress(fold.candidate, fold.fold)}] END "
+        start = f"[{self._progress(fold.candidate, fold.fold)}] END "
         end = f"{_text(params)};"
-        if self._verbose > 2:
+        if not self._has_folds and fold.status == "ok" and fold.test_scores:
+            end += f" value={fold.test_scores['score']:.4g};"
+        elif self._verbose > 2:
             end += _scores(fold)
         elif fold.status != "ok":
             end += f" {fold.status};"
@@ -267,12 +287,14 @@ class Printer(Observer):
         print(start + "." * (_WIDTH - len(start) - len(end)) + end)
 
     def _progress(self, candidate: int, fold: int) -> str:
-        text = ""
+        share = "" if self._n_candidates is None else f"/{self._n_candidates}"
+        if not self._has_folds:
+            return f"{candidate + 1}{share}"
+        text = "CV"
         if self._verbose > 2:
             text += f" {fold + 1}/{self._n_splits}"
         if self._verbose > 9:
-            text += f"; {candidate + 1}"
-            text += "" if self._n_candidates is None else f"/{self._n_candidates}"
+            text += f"; {candidate + 1}{share}"
         return text
 
 

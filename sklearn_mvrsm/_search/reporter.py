@@ -38,8 +38,11 @@ class Reporter:
         candidate : Candidate
             Its folds are all decided.
         """
+        if not self._callbacks:
+            return False
         score = self._objective.score(candidate)
-        if math.isfinite(score) and not score <= self._best_score:
+        sign = 1.0 if self._objective.greater_is_better else -1.0
+        if math.isfinite(score) and not sign * score <= sign * self._best_score:
             self._best_number, self._best_score = number, score
         result = self._result(number, candidate, score)
         return any([callback(result) for callback in self._callbacks])  # calls all
@@ -47,17 +50,17 @@ class Reporter:
     def _result(
         self, number: int, candidate: Candidate, score: float
     ) -> CandidateResult:
-        metric, folds = self._objective.refit_metric, candidate.folds
+        folds = candidate.folds
         ran = [fold.fit_time for fold in folds if fold.status != "skipped"]
-        scores = [(fold.test_scores or {}).get(metric, math.nan) for fold in folds]
         return CandidateResult(
             number,
-            copied(candidate.params, objects=False),
+            copied(candidate.params),
             score,
             self._best_number,
             self._best_score,
+            greater_is_better=self._objective.greater_is_better,
             status="pruned" if candidate.is_pruned else candidate.status,
-            fold_scores=tuple(scores),
+            fold_scores=self._objective.fold_scores(candidate),
             mean_scores={
                 name: candidate.mean_test_score(name) for name in self._objective.names
             },

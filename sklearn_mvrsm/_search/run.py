@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from sklearn_mvrsm._checkpoint import Checkpoint, ReplayedOptimizer, open_checkpoint
-from sklearn_mvrsm._evaluation import Candidate, Evaluator, FitJob
+from sklearn_mvrsm._evaluation import Candidate, Evaluator, Job
 from sklearn_mvrsm._execution import Interrupts, heeded_interrupts
-from sklearn_mvrsm._optimizer import MVRSMOptimizer, make_optimizer
+from sklearn_mvrsm._optimizer import MVRSMOptimizer, Plan, make_optimizer
 from sklearn_mvrsm._search.callbacks import TaskTree
 from sklearn_mvrsm._search.checks import warn_of_idle_slots
 from sklearn_mvrsm._search.common_failure import CommonFailure
@@ -117,22 +117,29 @@ class SearchOutcome:
         What proposed them, with all that it was told.
     fit_log : dict of str to ndarray
         A row a fit, see `fit_log`.
+    ending : str
+        Why it ended, unless by an exception.
+    raised : BaseException or None
+        What a fit raised, where that ended it.
     """
 
     candidates: list[Candidate]
     optimizer: MVRSMOptimizer
     fit_log: dict[str, np.ndarray]
+    ending: str
+    raised: BaseException | None
 
 
 def run_search(
     settings: Settings,
-    job: FitJob,
+    job: Job,
     space: SearchSpace,
     default: Mapping[str, Any] | None,
     portfolio: Sequence[Mapping[str, Any]],
     objective: Objective,
-    tree: TaskTree,
+    tree: TaskTree | None,
     keep: Callable[[SearchOutcome], None],
+    plan: Plan | None = None,
 ) -> SearchOutcome:
     """Run a search, and keep what it found, also when it is interrupted.
 
@@ -140,8 +147,8 @@ def run_search(
     ----------
     settings : Settings
         The arguments of the search.
-    job : FitJob
-        What is to be fitted.
+    job : FitJob or FunctionJob
+        What is to be run.
     space : SearchSpace
         What is searched.
     default : mapping or None
@@ -150,10 +157,12 @@ def run_search(
         Those to evaluate after it, in half of the budget at most.
     objective : Objective
         Values candidates.
-    tree : TaskTree
-        The tasks that callbacks see.
+    tree : TaskTree or None
+        The tasks that callbacks of scikit-learn see; None of a function.
     keep : callable
         Called once with the outcome, whatever ends the search; Ctrl-C waits for it.
+    plan : Plan, optional
+        That of the settings, unless given.
 
     Returns
     -------
@@ -165,7 +174,8 @@ def run_search(
         If the first candidates all failed alike; if the checkpoint is of another
         search.
     """
-    plan, decisive, path = settings.plan(), settings.decisive, settings.checkpoint
+    plan = settings.plan() if plan is None else plan
+    decisive, path = settings.decisive, settings.checkpoint
     points, n_iter = settings.initial_points or (), settings.n_iter
     decisive = replace(decisive, initial_points=[*points, *portfolio])
     with open_checkpoint(
@@ -192,49 +202,52 @@ def run_search(
 
 def _run_loop(
     settings: Settings,
-    job: FitJob,
+    job: Job,
     optimizer: ReplayedOptimizer,
     objective: Objective,
-    tree: TaskTree,
+    tree: TaskTree | None,
     keep: Callable[[SearchOutcome], None],
 ) -> SearchOutcome:
     """Run the loop with all that observes it."""
-    begin, n_splits = time.monotonic(), len(job.splits)
+    begin, n_splits = time.monotonic(), job.n_splits
     n_candidates = None
     if settings.n_iter is not None:
         n_candidates = int(min(settings.n_iter, optimizer.space.cardinality))
     sizes = (n_candidates, settings.timeout, n_splits)
-    printer = Printer(settings.verbose, *sizes)
-    observers: list[Observer] = [tree, printer]
+    printer = Printer(settings.verbose, *sizes, unit=objective.unit)
+    observers: list[Observer] = [printer] if tree is None else [tree, printer]
     evaluator = _evaluator(settings, job, optimizer.checkpoint)
     n_slots = evaluator.n_slots
     warn_of_idle_slots(settings, n_splits, n_slots)
     with contextlib.ExitStack() as stack:
         if settings.progress:
-            bar = ProgressBar(*sizes, n_slots, objective.score)
+            unit, greater = objective.unit, objective.greater_is_better
+            bar = ProgressBar(*sizes, n_slots, objective.score, unit, greater)
             observers.append(stack.enter_context(bar))
-        space, known = optimizer.space, optimizer.has_score
-        observers.append(
-            CommonFailure(space, settings, objective, n_slots, has_succeeded=known)
-        )
+        watched = (optimizer.space, settings, objective, n_slots)
+        known = optimizer.has_score
+        observers.append(CommonFailure(*watched, has_succeeded=known))
         loop = SearchLoop(
             optimizer,
             n_iter=settings.n_iter,
             n_splits=n_splits,
             n_pending=settings.n_pending,
             objective=objective,
-            fold_tasks=tree.fold_tasks,
+            fold_tasks=(lambda number: None) if tree is None else tree.fold_tasks,
             observers=observers,
             n_known=len(settings.known_results or ()),
             report=Reporter(settings.callback, objective).report,
+            warn_exhausted=tree is not None,
             timeout=settings.timeout,
         )
         printer.begin()
-        tree.begin_search(n_candidates, n_splits)
+        if tree is not None:
+            tree.begin_search(n_candidates, n_splits)
 
         def outcome() -> SearchOutcome:
             log = fit_log([*loop.folds], n_splits, begin, evaluator.in_vain)
-            return SearchOutcome(loop.finished, optimizer.current, log)
+            found = (loop.finished, optimizer.current, log)
+            return SearchOutcome(*found, loop.ending, evaluator.raised)
 
         _run(loop, evaluator, lambda: keep(outcome()))
         return outcome()
@@ -269,7 +282,7 @@ def _open(evaluator: Evaluator, interrupts: Interrupts) -> Iterator[None]:
 
 
 def _evaluator(
-    settings: Settings, job: FitJob, checkpoint: Checkpoint | None
+    settings: Settings, job: Job, checkpoint: Checkpoint | None
 ) -> Evaluator:
     return Evaluator(
         job,

@@ -1,4 +1,4 @@
-"""The arguments of a search, as they are used."""
+"""The arguments of a search or of `minimize`, as they are used."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -51,16 +51,14 @@ class Settings:
     racing : bool or float
         False, or an error level.
     all others
-        As `MVRSMSearchCV` describes them.
+        As `MVRSMSearchCV` describes them. Those that `minimize` has not come last.
     """
 
     n_iter: int | None
     n_initial_points: int | None
     initial_points: Sequence[Mapping[str, Any]] | None
     include_default: bool
-    refit: bool | str | Callable[..., int]
     error_score: float | str
-    return_train_score: bool
     verbose: int
     random_state: object
     n_jobs: int | None
@@ -69,15 +67,23 @@ class Settings:
     fit_memory_limit: int | None
     timeout: float | None
     checkpoint: str | os.PathLike[str] | None
-    racing: bool | float
     method: str
     progress: bool
     callback: Sequence[Callback]
-    known_results: Any
+    refit: bool | str | Callable[..., int] = False
+    return_train_score: bool = False
+    racing: bool | float = False
+    known_results: Any = None
 
     @classmethod
     def of(cls, search: BaseSearchCV) -> Self:
-        """Read the arguments of a search, each of which has been checked.
+        """Read the arguments of a search, each of which has been checked."""
+        values = {each.name: getattr(search, each.name) for each in fields(cls)}
+        return cls.read(values, type(search).__name__)
+
+    @classmethod
+    def read(cls, arguments: Mapping[str, Any], caller: str) -> Self:
+        """Read arguments, each of which has been checked.
 
         Raises
         ------
@@ -85,11 +91,11 @@ class Settings:
             If a callback is none, or neither a number of candidates nor a time ends
             the search.
         """
-        values = {each.name: plain(getattr(search, each.name)) for each in fields(cls)}
+        values = {name: plain(value) for name, value in arguments.items()}
         for name in _NUMBERS:
             if isinstance(values[name], bool):
                 raise ValueError(
-                    f"The {name!r} parameter of {type(search).__name__} must be a "
+                    f"The {name!r} parameter of {caller} must be a "
                     f"number and no bool. Got {values[name]} instead."
                 )
         for name in ("fit_timeout", "timeout"):
@@ -101,7 +107,8 @@ class Settings:
             )
         limit = values["fit_memory_limit"]
         values["fit_memory_limit"] = None if limit in (None, np.inf) else int(limit)
-        values["racing"] = 0.05 if values["racing"] is True else values["racing"]
+        if values.get("racing") is True:
+            values["racing"] = 0.05
         values["callback"] = as_callbacks(values["callback"])
         return cls(**values)
 

@@ -10,6 +10,7 @@ from sklearn_mvrsm._space.search_space import SearchSpace
 from sklearn_mvrsm._space.values import (
     Originals,
     copied,
+    evaluated,
     float_of,
     generator_of,
     int_of,
@@ -32,6 +33,7 @@ __all__ = [
     "copied",
     "copied_containers",
     "default_params",
+    "evaluated",
     "float_of",
     "generator_of",
     "int_of",

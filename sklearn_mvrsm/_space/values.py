@@ -1,7 +1,7 @@
 """Values of categories: when two are the same, and numbers of numpy as Python's."""
 
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from types import MethodType
 from typing import Any, TypeGuard
@@ -13,6 +13,7 @@ from sklearn_mvrsm._description import describe_value, is_estimator
 __all__ = [
     "Originals",
     "copied",
+    "evaluated",
     "float_of",
     "generator_of",
     "int_of",
@@ -171,6 +172,13 @@ def float_of(name: str, value: Any) -> float:
         raise type(error)(
             f"{name!r} must be a number, got {value!r}: {error}"
         ) from None
+
+
+def evaluated(
+    func: Callable[[dict[str, object]], Any], params: Mapping[str, object]
+) -> float:
+    """Return the value of a function, which is given parameters that it may alter."""
+    return float_of("func(params)", func(copied(params)))
 
 
 def generator_of(random_state: Any) -> np.random.Generator:

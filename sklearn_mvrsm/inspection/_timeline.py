@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import OptimizeResult
 
 from sklearn_mvrsm.inspection._drawing import STATUS_STYLES, Display
 from sklearn_mvrsm.inspection._scores import require_search
@@ -98,16 +99,18 @@ class TimelineDisplay(Display):
 
         Parameters
         ----------
-        search : MVRSMSearchCV
-            A fitted search.
+        search : MVRSMSearchCV or OptimizeResult
+            A fitted search, or what :func:`~sklearn_mvrsm.minimize` returned.
 
         Returns
         -------
         TimelineDisplay
             Nothing has been drawn yet.
         """
-        require_search(cls, search, ", which keeps no times of fits", "fit_log_")
-        log = search.fit_log_
+        log = search.get("fit_log") if isinstance(search, OptimizeResult) else None
+        if log is None:
+            require_search(cls, search, ", which keeps no times of fits", "fit_log_")
+            log = search.fit_log_
         given_up = _ends_of_candidates(log)
         never = (log["status"] == "skipped") & (log["slot"] < 0)
         return cls(

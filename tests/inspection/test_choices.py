@@ -298,9 +298,12 @@ def test_lower_values_are_better(optimised):
     assert importance.names[0] == "kind"
 
 
-def test_an_optimiser_has_one_metric_and_no_times(optimised):
+def test_an_optimiser_has_one_metric_and_only_a_result_has_times(optimised):
     with pytest.raises(ValueError, match=r"'metric' must be one of \['value'\]"):
         ConvergenceDisplay.from_estimator(optimised, metric="score")
+    if not isinstance(optimised, MVRSMOptimizer):
+        assert len(TimelineDisplay.from_estimator(optimised).slot) == 20
+        return
     with pytest.raises(TypeError, match="TimelineDisplay needs a fitted MVRSMSearchCV"):
         TimelineDisplay.from_estimator(optimised)
 
