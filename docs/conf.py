@@ -19,9 +19,11 @@ version = release = import_module("sklearn_mvrsm").__version__
 
 extensions = [
     "_mathml",
+    "matplotlib.sphinxext.plot_directive",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
@@ -57,12 +59,23 @@ toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+# Pictures that a page draws, with the code that draws them.
+plot_include_source = True
+plot_html_show_source_link = False
+plot_html_show_formats = False
+plot_formats = [("png", 100)]
+
+# What is copied is what is typed: no prompts, no output.
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
 html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "sklearn-mvrsm"
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
+    "logo": {"text": f"sklearn-mvrsm {version}"},
     "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
@@ -92,6 +105,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/examples",
     "doc_module": ("sklearn_mvrsm",),
     "inspect_global_variables": False,
+    "thumbnail_size": (400, 280),
     "reference_url": {"sklearn_mvrsm": None},
     "remove_config_comments": True,
     "show_memory": False,

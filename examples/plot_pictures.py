@@ -34,6 +34,7 @@ from sklearn_mvrsm.inspection import (
     TimelineDisplay,
 )
 
+# sphinx_gallery_thumbnail_number = 8
 X, y = load_digits(return_X_y=True)
 X, y = X[:500], y[:500]
 tree, vectors = DecisionTreeClassifier(random_state=0), SVC()

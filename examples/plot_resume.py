@@ -16,12 +16,14 @@ import os
 from pathlib import Path
 from tempfile import mkdtemp
 
+import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_mvrsm import MVRSMSearchCV, Real
+from sklearn_mvrsm.inspection import ConvergenceDisplay
 
 X, y = load_wine(return_X_y=True)
 journal = Path(mkdtemp()) / "wine.jsonl"
@@ -89,3 +91,5 @@ print(at_once.cv_results_["params"] == search.cv_results_["params"])
 n_fits = 0
 search = make_search(24, journal).fit(X, y)
 print(f"fits made now: {n_fits}, best score: {search.best_score_:.4f}")
+ConvergenceDisplay.from_estimator(search).plot()
+plt.show()

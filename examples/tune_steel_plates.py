@@ -25,6 +25,7 @@ import time
 import warnings
 from collections import Counter
 
+# sphinx_gallery_thumbnail_path = "_static/candidates.png"
 import numpy as np
 import pandas as pd
 from sklearn.datasets import fetch_openml
