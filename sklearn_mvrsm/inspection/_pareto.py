@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from sklearn_mvrsm.inspection._drawing import BLUE, GREY, Display
 from sklearn_mvrsm.inspection._scores import (
+    fit_log_of,
     guiding_metric,
     metrics_of,
     read_scores,
@@ -82,11 +83,13 @@ class ParetoDisplay(Display):
 
         Parameters
         ----------
-        search : MVRSMSearchCV
-            A fitted search, also one of scikit-learn's.
+        search : MVRSMSearchCV or OptimizeResult
+            A fitted search, also one of scikit-learn's, or what
+            :func:`~sklearn_mvrsm.minimize` returned.
         metrics : sequence of two str, default=None
             Names of metrics of the search, "fit_time" or "score_time". None: the metric
             that guided the search and the next one, or "fit_time" if it has one metric.
+            A result of ``minimize`` has "value" and "fit_time".
 
         Returns
         -------
@@ -100,12 +103,10 @@ class ParetoDisplay(Display):
         ValueError
             If there are not two names, or the search has no such metric.
         """
-        lacks = ", which has neither several metrics nor times"
-        require_search(cls, search, lacks, any_search=True)
-        if metrics is None:
-            guide = guiding_metric(search)
-            others = [each for each in metrics_of(search.cv_results_) if each != guide]
-            metrics = guide, (others or ["fit_time"])[0]
+        if fit_log_of(search) is None:
+            lacks = ", which has neither several metrics nor times"
+            require_search(cls, search, lacks, any_search=True)
+        metrics = _usual(search) if metrics is None else metrics
         if isinstance(metrics, str) or len(metrics) != 2:
             raise ValueError(f"'metrics' must be two names, got {metrics!r}")
         columns = [_column(search, name) for name in metrics]
@@ -140,9 +141,24 @@ class ParetoDisplay(Display):
         self.ax_.legend(loc="best")
 
 
+def _usual(search: Any) -> tuple[str, str]:
+    """Return the metrics that are drawn if none are named."""
+    if fit_log_of(search) is not None:
+        return "value", "fit_time"
+    guide = guiding_metric(search)
+    others = [each for each in metrics_of(search.cv_results_) if each != guide]
+    return guide, (others or ["fit_time"])[0]
+
+
 def _column(search: Any, name: str) -> tuple[FloatArray, str, int]:
     """Return a metric or a time of each candidate, its label and its sign."""
-    if name not in _TIMES:
+    log = fit_log_of(search)
+    if log is not None and name == "fit_time":
+        seconds = np.full(len(search.func_vals), np.nan)
+        ran = (log["slot"] >= 0) & (log["candidate"] >= 0)
+        seconds[log["candidate"][ran]] = (log["finish"] - log["start"])[ran]
+        return seconds, "time of the evaluation (s)", -1
+    if log is not None or name not in _TIMES:
         scores = read_scores(search, name)
         return scores.values, scores.label, scores.sign
     seconds = np.array(search.cv_results_[f"mean_{name}"], dtype=np.float64)

@@ -21,6 +21,7 @@ from sklearn_mvrsm import MVRSMOptimizer, MVRSMSearchCV, SearchSpace
 __all__ = [
     "Scores",
     "Tried",
+    "fit_log_of",
     "guiding_metric",
     "metrics_of",
     "optimizer_of",
@@ -224,6 +225,11 @@ def optimizer_of(source: Any) -> MVRSMOptimizer | None:
     if isinstance(source, OptimizeResult):
         source = source.get("optimizer")
     return source if isinstance(source, MVRSMOptimizer) else None
+
+
+def fit_log_of(source: Any) -> dict[str, Any] | None:
+    """Return the log of a result of ``minimize``; None of anything else."""
+    return source.get("fit_log") if isinstance(source, OptimizeResult) else None
 
 
 def read_each(display: Any, search: Any, metric: str | None) -> list[Scores]:

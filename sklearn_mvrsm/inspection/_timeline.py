@@ -5,10 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import OptimizeResult
 
 from sklearn_mvrsm.inspection._drawing import STATUS_STYLES, Display
-from sklearn_mvrsm.inspection._scores import require_search
+from sklearn_mvrsm.inspection._scores import fit_log_of, require_search
 
 __all__ = ["TimelineDisplay"]
 
@@ -107,7 +106,7 @@ class TimelineDisplay(Display):
         TimelineDisplay
             Nothing has been drawn yet.
         """
-        log = search.get("fit_log") if isinstance(search, OptimizeResult) else None
+        log = fit_log_of(search)
         if log is None:
             require_search(cls, search, ", which keeps no times of fits", "fit_log_")
             log = search.fit_log_

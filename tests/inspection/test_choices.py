@@ -23,6 +23,7 @@ from sklearn_mvrsm.inspection import (
     ConvergenceDisplay,
     ImportanceDisplay,
     ParallelCoordinatesDisplay,
+    ParetoDisplay,
     SurrogateDisplay,
     TimelineDisplay,
 )
@@ -298,11 +299,20 @@ def test_lower_values_are_better(optimised):
     assert importance.names[0] == "kind"
 
 
-def test_an_optimiser_has_one_metric_and_only_a_result_has_times(optimised):
+def test_an_optimiser_has_one_metric_and_only_a_result_has_times(optimised, plt):
     with pytest.raises(ValueError, match=r"'metric' must be one of \['value'\]"):
         ConvergenceDisplay.from_estimator(optimised, metric="score")
     if not isinstance(optimised, MVRSMOptimizer):
         assert len(TimelineDisplay.from_estimator(optimised).slot) == 20
+        display = ParetoDisplay.from_estimator(optimised).plot()
+        assert display.labels == ("value", "time of the evaluation (s)")
+        known = np.isfinite(optimised.func_vals)
+        assert np.array_equal(display.values[known, 0], optimised.func_vals[known])
+        assert (display.values[known, 1] > 0.0).all()
+        assert np.isnan(display.values[~known]).all()
+        assert {np.nanargmin(column) for column in display.values.T} <= {*display.front}
+        with pytest.raises(ValueError, match=r"'metric' must be one of \['value'\]"):
+            ParetoDisplay.from_estimator(optimised, ["value", "score_time"])
         return
     with pytest.raises(TypeError, match="TimelineDisplay needs a fitted MVRSMSearchCV"):
         TimelineDisplay.from_estimator(optimised)
