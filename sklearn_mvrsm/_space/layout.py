@@ -258,10 +258,11 @@ def copied_containers(declared: Any, *, is_space: bool) -> Any:
     is_space : bool
         Whether lists in the dicts are lists of values, not values.
     """
-    if type(declared) is dict and is_space:
-        return {k: v[:] if type(v) is list else v for k, v in declared.items()}
     if isinstance(declared, Mapping):
-        return copy.copy(declared)
+        copied: Any = copy.copy(declared)
+        if is_space and isinstance(copied, dict):
+            copied.update({k: v[:] for k, v in copied.items() if type(v) is list})
+        return copied
     if type(declared) in (list, tuple):
         return type(declared)(
             copied_containers(each, is_space=is_space) for each in declared

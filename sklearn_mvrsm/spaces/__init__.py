@@ -1,9 +1,9 @@
 """Ready-made spaces for common models, and the choice among models.
 
 Each function returns a dict that can be searched as it is, or changed first:
-``spaces.svc() | {"tol": [1e-3]}``. One function serves the classifier and the regressor
-where both have the same parameters. What a model is asked to do, its loss and the
-weights of classes, is never searched.
+``spaces.svc() | {"tol": [1e-3]}``, ``spaces.svc().without("coef0")``. One function
+serves the classifier and the regressor where both have the same parameters. What a
+model is asked to do, its loss and the weights of classes, is never searched.
 
 All functions take the same arguments:
 
@@ -24,6 +24,7 @@ from sklearn_mvrsm.spaces._boosting import (
     lightgbm,
     xgboost,
 )
+from sklearn_mvrsm.spaces._declare import Space as Space  # for pickles
 from sklearn_mvrsm.spaces._estimators import from_estimator, portfolio
 from sklearn_mvrsm.spaces._forests import decision_tree, extra_trees, random_forest
 from sklearn_mvrsm.spaces._linear import (

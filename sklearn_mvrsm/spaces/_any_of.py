@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sklearn_mvrsm import Categorical, SearchSpace
-from sklearn_mvrsm.spaces._declare import Space, under
+from sklearn_mvrsm.spaces._declare import Params, under
 
 __all__ = ["any_of"]
 
@@ -79,7 +79,7 @@ def any_of(params: Mapping[str, Any]) -> SearchSpace:
 class _Part:
     """Some parameters of one alternative."""
 
-    params: Space
+    params: Params
     constraints: tuple["_WhereChosen", ...] = ()
     chosen: tuple[tuple[str, int], ...] = ()  # step, place of its model
 
@@ -88,7 +88,7 @@ class _Part:
 class _WhereChosen:
     """A model's constraint: it asks nothing where another model was chosen."""
 
-    constraint: Callable[[Space], bool]
+    constraint: Callable[[Params], bool]
     step: str
     model: Any
 
@@ -96,7 +96,7 @@ class _WhereChosen:
         name = getattr(self.constraint, "__qualname__", repr(self.constraint))
         object.__setattr__(self, "__qualname__", f"{self.step}: {name}")
 
-    def __call__(self, params: Space) -> bool:
+    def __call__(self, params: Params) -> bool:
         if params.get(self.step) is not self.model:
             return True
         prefix = f"{self.step}__"
@@ -141,7 +141,7 @@ def _alternatives(step: str, items: list[Any]) -> list[_Part]:
     return parts
 
 
-def _dicts(space: SearchSpace) -> list[Space]:
+def _dicts(space: SearchSpace) -> list[Params]:
     """Return the dicts of which a space was made, names in their order."""
     return [
         {name: own[name] for name in space if name in own} for own in space.alternatives
@@ -149,7 +149,7 @@ def _dicts(space: SearchSpace) -> list[Space]:
 
 
 def _joined(parts: tuple[_Part, ...]) -> _Part:
-    params: Space = {}
+    params: Params = {}
     for part in parts:
         twice = sorted(params.keys() & part.params.keys())
         if twice:
@@ -165,7 +165,7 @@ def _joined(parts: tuple[_Part, ...]) -> _Part:
     )
 
 
-def _reachable(part: _Part, models: dict[str, Categorical], known: set[str]) -> Space:
+def _reachable(part: _Part, models: dict[str, Categorical], known: set[str]) -> Params:
     """Leave out what depends on other models, and conditions on the chosen ones."""
     chosen = dict(part.chosen)
     left = dict(part.params)

@@ -2,12 +2,11 @@
 
 from sklearn_mvrsm import Categorical, Integer, Real
 from sklearn_mvrsm.spaces._declare import (
-    Space,
+    Params,
     at_most,
-    check_sizes,
+    ready_made,
     rows_in_a_leaf,
     share_of_features,
-    under,
 )
 
 __all__ = [
@@ -34,23 +33,16 @@ def _leaves(n_samples: int | None) -> Integer | Categorical:
     return at_most(4, 256 if n_samples is None else 1024, cap)
 
 
-def xgboost(
-    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
-) -> Space:
+@ready_made
+def xgboost(n_samples: int | None, n_features: int | None) -> Params:
     """Return a space for ``XGBClassifier``, ``XGBRegressor`` and the like.
 
     Of trees that are boosted as usual, for XGBoost 3.4 announces that it will do
     without the other boosters. The examples add one of them.
 
-    Parameters
-    ----------
-    prefix, n_samples, n_features
-        As for every function of :mod:`sklearn_mvrsm.spaces`. With ``n_samples`` there
-        are never more trees than rows (100 at least).
-
-    Returns
-    -------
-    dict of str to parameter
+    Sizes
+    -----
+    With ``n_samples`` there are never more trees than rows (100 at least).
 
     Notes
     -----
@@ -75,39 +67,28 @@ def xgboost(
     >>> drop = {"clf__rate_drop": Real(0.0, 0.5).when(clf__booster="dart")}
     >>> space = space | boosters | drop
     """
-    check_sizes(n_samples, n_features)
-    return under(
-        prefix,
-        {
-            "n_estimators": _trees(n_samples),
-            "learning_rate": Real(0.005, 0.5, log=True),
-            "reg_lambda": Real(1e-3, 1e2, log=True),
-            "reg_alpha": Real(1e-3, 10.0, log=True),
-            "max_depth": Integer(1, 11),
-            "min_child_weight": Real(0.1, 10.0, log=True),
-            "subsample": Real(0.3, 1.0),
-            "colsample_bytree": Real(0.3, 1.0),
-        },
-    )
+    return {
+        "n_estimators": _trees(n_samples),
+        "learning_rate": Real(0.005, 0.5, log=True),
+        "reg_lambda": Real(1e-3, 1e2, log=True),
+        "reg_alpha": Real(1e-3, 10.0, log=True),
+        "max_depth": Integer(1, 11),
+        "min_child_weight": Real(0.1, 10.0, log=True),
+        "subsample": Real(0.3, 1.0),
+        "colsample_bytree": Real(0.3, 1.0),
+    }
 
 
-def lightgbm(
-    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
-) -> Space:
+@ready_made
+def lightgbm(n_samples: int | None, n_features: int | None) -> Params:
     """Return a space for ``LGBMClassifier``, ``LGBMRegressor`` and the like.
 
     ``subsample`` does nothing in LightGBM unless ``subsample_freq`` is set, so it is.
 
-    Parameters
-    ----------
-    prefix, n_samples, n_features
-        As for every function of :mod:`sklearn_mvrsm.spaces`. With ``n_samples`` there
-        are never more trees than rows (100 at least), nor leaves than a quarter of
-        the rows.
-
-    Returns
-    -------
-    dict of str to parameter
+    Sizes
+    -----
+    With ``n_samples`` there are never more trees than rows (100 at least), nor leaves
+    than a quarter of the rows.
 
     Notes
     -----
@@ -126,42 +107,31 @@ def lightgbm(
     >>> spaces.lightgbm(n_samples=500)["num_leaves"]
     Integer(4, 125, log=True)
     """
-    check_sizes(n_samples, n_features)
-    return under(
-        prefix,
-        {
-            "boosting_type": Categorical(["gbdt", "dart"]),
-            "n_estimators": _trees(n_samples),
-            "learning_rate": Real(0.005, 0.5, log=True),
-            "num_leaves": _leaves(n_samples),
-            "min_child_samples": rows_in_a_leaf(128, n_samples),
-            "subsample": Real(0.3, 1.0),
-            "subsample_freq": Categorical([1]),
-            "colsample_bytree": Real(0.3, 1.0),
-            "reg_alpha": Real(1e-3, 10.0, log=True),
-            "reg_lambda": Real(1e-3, 1e2, log=True),
-            "drop_rate": Real(0.0, 0.5).when(boosting_type="dart"),
-            "skip_drop": Real(0.0, 1.0).when(boosting_type="dart"),
-        },
-    )
+    return {
+        "boosting_type": Categorical(["gbdt", "dart"]),
+        "n_estimators": _trees(n_samples),
+        "learning_rate": Real(0.005, 0.5, log=True),
+        "num_leaves": _leaves(n_samples),
+        "min_child_samples": rows_in_a_leaf(128, n_samples),
+        "subsample": Real(0.3, 1.0),
+        "subsample_freq": Categorical([1]),
+        "colsample_bytree": Real(0.3, 1.0),
+        "reg_alpha": Real(1e-3, 10.0, log=True),
+        "reg_lambda": Real(1e-3, 1e2, log=True),
+        "drop_rate": Real(0.0, 0.5).when(boosting_type="dart"),
+        "skip_drop": Real(0.0, 1.0).when(boosting_type="dart"),
+    }
 
 
-def catboost(
-    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
-) -> Space:
+@ready_made
+def catboost(n_samples: int | None, n_features: int | None) -> Params:
     """Return a space for ``CatBoostClassifier`` and ``CatBoostRegressor``.
 
     Names are CatBoost's own, for it refuses a parameter that is given under two names.
 
-    Parameters
-    ----------
-    prefix, n_samples, n_features
-        As for every function of :mod:`sklearn_mvrsm.spaces`. With ``n_samples`` there
-        are never more trees than rows (100 at least).
-
-    Returns
-    -------
-    dict of str to parameter
+    Sizes
+    -----
+    With ``n_samples`` there are never more trees than rows (100 at least).
 
     Notes
     -----
@@ -182,42 +152,31 @@ def catboost(
     >>> spaces.catboost()["bagging_temperature"]
     Real(0.0, 1.0).when(bootstrap_type='Bayesian')
     """
-    check_sizes(n_samples, n_features)
     layered = ["SymmetricTree", "Depthwise"]
     uneven = ["Depthwise", "Lossguide"]
-    return under(
-        prefix,
-        {
-            "iterations": _trees(n_samples),
-            "learning_rate": Real(0.005, 0.5, log=True),
-            "grow_policy": Categorical(["SymmetricTree", *uneven]),
-            "depth": Integer(2, 10).when(grow_policy=layered),
-            "max_leaves": at_most(4, 64, None).when(grow_policy="Lossguide"),
-            "min_data_in_leaf": rows_in_a_leaf(100, n_samples).when(grow_policy=uneven),
-            "l2_leaf_reg": Real(0.1, 100.0, log=True),
-            "random_strength": Real(0.1, 10.0, log=True),
-            "bootstrap_type": Categorical(["Bayesian", "Bernoulli", "MVS"]),
-            "bagging_temperature": Real(0.0, 1.0).when(bootstrap_type="Bayesian"),
-            "subsample": Real(0.3, 1.0).when(bootstrap_type=["Bernoulli", "MVS"]),
-        },
-    )
+    return {
+        "iterations": _trees(n_samples),
+        "learning_rate": Real(0.005, 0.5, log=True),
+        "grow_policy": Categorical(["SymmetricTree", *uneven]),
+        "depth": Integer(2, 10).when(grow_policy=layered),
+        "max_leaves": at_most(4, 64, None).when(grow_policy="Lossguide"),
+        "min_data_in_leaf": rows_in_a_leaf(100, n_samples).when(grow_policy=uneven),
+        "l2_leaf_reg": Real(0.1, 100.0, log=True),
+        "random_strength": Real(0.1, 10.0, log=True),
+        "bootstrap_type": Categorical(["Bayesian", "Bernoulli", "MVS"]),
+        "bagging_temperature": Real(0.0, 1.0).when(bootstrap_type="Bayesian"),
+        "subsample": Real(0.3, 1.0).when(bootstrap_type=["Bernoulli", "MVS"]),
+    }
 
 
-def hist_gradient_boosting(
-    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
-) -> Space:
+@ready_made
+def hist_gradient_boosting(n_samples: int | None, n_features: int | None) -> Params:
     """Return a space for ``HistGradientBoostingClassifier`` and its regressor.
 
-    Parameters
-    ----------
-    prefix, n_samples, n_features
-        As for every function of :mod:`sklearn_mvrsm.spaces`. With ``n_samples`` there
-        are never more trees than rows (100 at least), nor leaves than a quarter of
-        the rows.
-
-    Returns
-    -------
-    dict of str to parameter
+    Sizes
+    -----
+    With ``n_samples`` there are never more trees than rows (100 at least), nor leaves
+    than a quarter of the rows.
 
     Notes
     -----
@@ -236,35 +195,25 @@ def hist_gradient_boosting(
     >>> sorted(spaces.hist_gradient_boosting())[:3]
     ['l2_regularization', 'learning_rate', 'max_features']
     """
-    check_sizes(n_samples, n_features)
-    return under(
-        prefix,
-        {
-            "max_iter": _trees(n_samples),
-            "learning_rate": Real(0.005, 0.5, log=True),
-            "max_leaf_nodes": _leaves(n_samples),
-            "min_samples_leaf": rows_in_a_leaf(128, n_samples),
-            "l2_regularization": Real(1e-3, 1e2, log=True),
-            "max_features": Real(0.3, 1.0),
-        },
-    )
+    return {
+        "max_iter": _trees(n_samples),
+        "learning_rate": Real(0.005, 0.5, log=True),
+        "max_leaf_nodes": _leaves(n_samples),
+        "min_samples_leaf": rows_in_a_leaf(128, n_samples),
+        "l2_regularization": Real(1e-3, 1e2, log=True),
+        "max_features": Real(0.3, 1.0),
+    }
 
 
-def gradient_boosting(
-    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
-) -> Space:
+@ready_made
+def gradient_boosting(n_samples: int | None, n_features: int | None) -> Params:
     """Return a space for ``GradientBoostingClassifier`` and its regressor.
 
-    Parameters
-    ----------
-    prefix, n_samples, n_features
-        As for every function of :mod:`sklearn_mvrsm.spaces`. With ``n_samples`` there
-        are never more trees than rows (100 at least), and a leaf never needs more than
-        a quarter of the rows; with ``n_features`` a split looks at one at least.
-
-    Returns
-    -------
-    dict of str to parameter
+    Sizes
+    -----
+    With ``n_samples`` there are never more trees than rows (100 at least), and a leaf
+    never needs more than a quarter of the rows; with ``n_features`` a split looks at
+    one at least.
 
     Notes
     -----
@@ -282,37 +231,26 @@ def gradient_boosting(
     >>> spaces.gradient_boosting()["max_depth"]
     Integer(1, 11)
     """
-    check_sizes(n_samples, n_features)
-    return under(
-        prefix,
-        {
-            "n_estimators": _trees(n_samples),
-            "learning_rate": Real(0.005, 0.5, log=True),
-            "max_depth": Integer(1, 11),
-            "min_samples_leaf": rows_in_a_leaf(128, n_samples),
-            "subsample": Real(0.3, 1.0),
-            "max_features": share_of_features(n_features),
-        },
-    )
+    return {
+        "n_estimators": _trees(n_samples),
+        "learning_rate": Real(0.005, 0.5, log=True),
+        "max_depth": Integer(1, 11),
+        "min_samples_leaf": rows_in_a_leaf(128, n_samples),
+        "subsample": Real(0.3, 1.0),
+        "max_features": share_of_features(n_features),
+    }
 
 
-def ada_boost(
-    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
-) -> Space:
+@ready_made
+def ada_boost(n_samples: int | None, n_features: int | None) -> Params:
     """Return a space for ``AdaBoostClassifier`` and ``AdaBoostRegressor``.
 
     What the boosted model has is not searched: its space has to be added, as
     :func:`from_estimator` does.
 
-    Parameters
-    ----------
-    prefix, n_samples, n_features
-        As for every function of :mod:`sklearn_mvrsm.spaces`; nothing here depends on
-        sizes.
-
-    Returns
-    -------
-    dict of str to parameter
+    Sizes
+    -----
+    Nothing here depends on sizes.
 
     Notes
     -----
@@ -329,11 +267,7 @@ def ada_boost(
     >>> spaces.ada_boost()["n_estimators"]
     Integer(10, 500, log=True)
     """
-    check_sizes(n_samples, n_features)
-    return under(
-        prefix,
-        {
-            "n_estimators": at_most(_FEWEST_TREES, 500, None),
-            "learning_rate": Real(0.01, 2.0, log=True),
-        },
-    )
+    return {
+        "n_estimators": at_most(_FEWEST_TREES, 500, None),
+        "learning_rate": Real(0.01, 2.0, log=True),
+    }

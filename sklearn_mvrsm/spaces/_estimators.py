@@ -14,7 +14,7 @@ from sklearn_mvrsm.spaces._boosting import (
     lightgbm,
     xgboost,
 )
-from sklearn_mvrsm.spaces._declare import Space, limit, rename, under
+from sklearn_mvrsm.spaces._declare import Params, ReadyMade, Space, limit, rename, under
 from sklearn_mvrsm.spaces._forests import decision_tree, extra_trees, random_forest
 from sklearn_mvrsm.spaces._learned import LEARNED
 from sklearn_mvrsm.spaces._linear import (
@@ -31,7 +31,7 @@ from sklearn_mvrsm.spaces._settle import settle
 __all__ = ["from_estimator", "portfolio"]
 
 # By name, so that no library is imported. None: not what the class it inherits from is.
-_READY_MADE: dict[str, Callable[..., Space] | None] = {
+_READY_MADE: dict[str, ReadyMade | None] = {
     "LogisticRegressionCV": None,
     "XGBRFClassifier": None,
     "XGBRFRegressor": None,
@@ -71,7 +71,7 @@ _READY_MADE: dict[str, Callable[..., Space] | None] = {
 
 
 # Other names that a library heeds. LightGBM has more, which its constructor overrules.
-_SYNONYMS: dict[Callable[..., Space], dict[str, tuple[str, ...]]] = {
+_SYNONYMS: dict[ReadyMade, dict[str, tuple[str, ...]]] = {
     xgboost: {
         "learning_rate": ("eta",),
         "reg_lambda": ("lambda",),
@@ -106,9 +106,7 @@ _ROUNDS = {xgboost: "n_estimators", lightgbm: "n_estimators", catboost: "iterati
 
 # A setting of the estimator and its values (none named: any that is set), and a
 # parameter that has to be one of some values then, or the fit would fail.
-_CONFLICTS: tuple[
-    tuple[Callable[..., Space], str, tuple[Any, ...], str, list[Any]], ...
-] = (
+_CONFLICTS: tuple[tuple[ReadyMade, str, tuple[Any, ...], str, list[Any]], ...] = (
     (random_forest, "bootstrap", (False,), "max_samples", [None]),
     (extra_trees, "max_samples", (), "bootstrap", [True]),
     (extra_trees, "oob_score", (), "bootstrap", [True]),
@@ -183,7 +181,7 @@ def portfolio(
     prefix: str = "",
     n_samples: int | None = None,
     n_features: int | None = None,
-) -> list[Space]:
+) -> list[Params]:
     """Return configurations that are worth to be tried first, the best first.
 
     They are few that complement each other and the estimator as it comes, learned on
@@ -229,7 +227,7 @@ def portfolio(
     return learned
 
 
-def _names(is_one: Callable[[Callable[..., Space]], bool]) -> str:
+def _names(is_one: Callable[[ReadyMade], bool]) -> str:
     return ", ".join(
         sorted(k for k, make in _READY_MADE.items() if make and is_one(make))
     )
@@ -237,7 +235,7 @@ def _names(is_one: Callable[[Callable[..., Space]], bool]) -> str:
 
 def _found(
     estimator: Any, prefix: str, sizes: Mapping[str, int | None]
-) -> tuple[Space, list[Space]]:
+) -> tuple[Space, list[Params]]:
     """Return the space and the portfolio of an estimator, under a prefix."""
     if isinstance(estimator, type):
         raise TypeError(
@@ -252,13 +250,13 @@ def _found(
     return under(prefix, space), [_under(prefix, params) for params in learned]
 
 
-def _under(prefix: str, params: Space) -> Space:
+def _under(prefix: str, params: Params) -> Params:
     return {prefix + name: value for name, value in params.items()}
 
 
 def _of_models(
     estimator: Any, sizes: Mapping[str, int | None], around: Any = None
-) -> tuple[Space, list[Space]]:
+) -> tuple[Params, list[Params]]:
     """Return the space of a model or of the models within, and what is tried first.
 
     Both are empty if there is no space, and the latter if one of the models has none.
@@ -266,10 +264,15 @@ def _of_models(
     make = next(
         (_READY_MADE[name] for name in _bases(estimator) if name in _READY_MADE), None
     )
-    space: Space = {}
+    space: Params = {}
     lists = []
     if make is not None:
-        own = _suited(make, make(**sizes), estimator, around)
+        own = _suited(
+            make,
+            make(n_samples=sizes["n_samples"], n_features=sizes["n_features"]),
+            estimator,
+            around,
+        )
         space, learned = _named(make, own, estimator)
         lists.append(learned)
     for name, inner in _models_within(estimator):
@@ -285,10 +288,10 @@ def _of_models(
 
 
 def _named(
-    make: Callable[..., Space], space: Space, estimator: Any
-) -> tuple[Space, list[Space]]:
+    make: ReadyMade, space: Params, estimator: Any
+) -> tuple[Params, list[Params]]:
     """Return a space and its portfolio by the names that an estimator was given."""
-    learned: list[Space] = []
+    learned: list[Params] = []
     for params in LEARNED.get(make.__name__, ()):
         settled = settle(space, make(), params)
         if settled is not None and settled not in learned:
@@ -324,7 +327,7 @@ def _is_estimator(value: object) -> bool:
     return is_instance and hasattr(value, "fit") and hasattr(value, "get_params")
 
 
-def _names_of(make: Callable[..., Space], estimator: Any) -> dict[str, str]:
+def _names_of(make: ReadyMade, estimator: Any) -> dict[str, str]:
     """Return the names of parameters by which an estimator was given them."""
     own = estimator.get_params(deep=False)
     return {
@@ -333,9 +336,7 @@ def _names_of(make: Callable[..., Space], estimator: Any) -> dict[str, str]:
     }
 
 
-def _suited(
-    make: Callable[..., Space], space: Space, estimator: Any, around: Any
-) -> Space:
+def _suited(make: ReadyMade, space: Params, estimator: Any, around: Any) -> Params:
     """Change the space of a class to that of an instance, within another estimator."""
     own = estimator.get_params(deep=False)
     if make not in _SYNONYMS:  # the libraries that have synonyms take any name

@@ -2,12 +2,11 @@
 
 from sklearn_mvrsm import Categorical, Integer, Real
 from sklearn_mvrsm.spaces._declare import (
-    Space,
+    Params,
     at_most,
-    check_sizes,
+    ready_made,
     rows_in_a_leaf,
     share_of_features,
-    under,
 )
 
 __all__ = ["decision_tree", "extra_trees", "random_forest"]
@@ -20,24 +19,17 @@ def _share_of_rows(n_samples: int | None) -> Real | Categorical:
     return Real(low, 1.0) if low < 0.9 else Categorical([None])
 
 
-def random_forest(
-    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
-) -> Space:
+@ready_made
+def random_forest(n_samples: int | None, n_features: int | None) -> Params:
     """Return a space for ``RandomForestClassifier`` and ``RandomForestRegressor``.
 
     The number of trees is not searched: more are better, or at least not worse [2]_,
     so it is a matter of time. Set it on the estimator.
 
-    Parameters
-    ----------
-    prefix, n_samples, n_features
-        As for every function of :mod:`sklearn_mvrsm.spaces`. With ``n_features`` a
-        split looks at one feature at least; with ``n_samples`` a leaf never needs
-        more than a quarter of the rows, and a tree sees ten at least.
-
-    Returns
-    -------
-    dict of str to parameter
+    Sizes
+    -----
+    With ``n_features`` a split looks at one feature at least; with ``n_samples`` a leaf
+    never needs more than a quarter of the rows, and a tree sees ten at least.
 
     Notes
     -----
@@ -60,34 +52,23 @@ def random_forest(
     >>> spaces.random_forest(n_features=50)["max_features"]
     Real(0.02, 1.0, log=True)
     """
-    check_sizes(n_samples, n_features)
-    return under(
-        prefix,
-        {
-            "max_features": share_of_features(n_features),
-            "min_samples_leaf": rows_in_a_leaf(20, n_samples),
-            "max_samples": _share_of_rows(n_samples),
-        },
-    )
+    return {
+        "max_features": share_of_features(n_features),
+        "min_samples_leaf": rows_in_a_leaf(20, n_samples),
+        "max_samples": _share_of_rows(n_samples),
+    }
 
 
-def extra_trees(
-    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
-) -> Space:
+@ready_made
+def extra_trees(n_samples: int | None, n_features: int | None) -> Params:
     """Return a space for ``ExtraTreesClassifier`` and ``ExtraTreesRegressor``.
 
     The number of trees is not searched, as in :func:`random_forest`.
 
-    Parameters
-    ----------
-    prefix, n_samples, n_features
-        As for every function of :mod:`sklearn_mvrsm.spaces`. With ``n_features`` a
-        split looks at one feature at least; with ``n_samples`` a node of a quarter of
-        the rows may always be split.
-
-    Returns
-    -------
-    dict of str to parameter
+    Sizes
+    -----
+    With ``n_features`` a split looks at one feature at least; with ``n_samples`` a node
+    of a quarter of the rows may always be split.
 
     Notes
     -----
@@ -106,33 +87,22 @@ def extra_trees(
     >>> spaces.extra_trees()["max_samples"]
     Real(0.2, 1.0).when(bootstrap=True)
     """
-    check_sizes(n_samples, n_features)
     cap = None if n_samples is None else n_samples // 4
-    return under(
-        prefix,
-        {
-            "max_features": share_of_features(n_features),
-            "min_samples_split": at_most(2, 40, cap),
-            "bootstrap": Categorical([False, True]),
-            "max_samples": _share_of_rows(n_samples).when(bootstrap=True),
-        },
-    )
+    return {
+        "max_features": share_of_features(n_features),
+        "min_samples_split": at_most(2, 40, cap),
+        "bootstrap": Categorical([False, True]),
+        "max_samples": _share_of_rows(n_samples).when(bootstrap=True),
+    }
 
 
-def decision_tree(
-    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
-) -> Space:
+@ready_made
+def decision_tree(n_samples: int | None, n_features: int | None) -> Params:
     """Return a space for ``DecisionTreeClassifier`` and ``DecisionTreeRegressor``.
 
-    Parameters
-    ----------
-    prefix, n_samples, n_features
-        As for every function of :mod:`sklearn_mvrsm.spaces`. With ``n_samples`` a leaf
-        never needs more than a quarter of the rows.
-
-    Returns
-    -------
-    dict of str to parameter
+    Sizes
+    -----
+    With ``n_samples`` a leaf never needs more than a quarter of the rows.
 
     Notes
     -----
@@ -149,13 +119,9 @@ def decision_tree(
     >>> spaces.decision_tree(n_samples=100)["min_samples_leaf"]
     Integer(1, 25, log=True)
     """
-    check_sizes(n_samples, n_features)
     cap = None if n_samples is None else n_samples // 4
-    return under(
-        prefix,
-        {
-            "max_depth": Integer(1, 30, log=True),
-            "min_samples_leaf": rows_in_a_leaf(60, n_samples),
-            "min_samples_split": at_most(2, 60, cap),
-        },
-    )
+    return {
+        "max_depth": Integer(1, 30, log=True),
+        "min_samples_leaf": rows_in_a_leaf(60, n_samples),
+        "min_samples_split": at_most(2, 60, cap),
+    }

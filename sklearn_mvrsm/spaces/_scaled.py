@@ -5,7 +5,7 @@ be of about unit variance too; a ``TransformedTargetRegressor`` sees to it.
 """
 
 from sklearn_mvrsm import Categorical, Integer, Ordinal, Real
-from sklearn_mvrsm.spaces._declare import Space, at_most, check_sizes, under
+from sklearn_mvrsm.spaces._declare import Params, at_most, ready_made
 
 __all__ = [
     "k_neighbors",
@@ -27,7 +27,7 @@ _HIDDEN = [  # by the number of weights
 ]
 
 
-def _kernels(n_features: int | None) -> Space:
+def _kernels(n_features: int | None) -> Params:
     p = _USUAL_FEATURES if n_features is None else n_features
     curved = ["rbf", "poly", "sigmoid"]
     return {
@@ -39,23 +39,16 @@ def _kernels(n_features: int | None) -> Space:
     }
 
 
-def svc(
-    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
-) -> Space:
+@ready_made
+def svc(n_samples: int | None, n_features: int | None) -> Params:
     """Return a space for ``SVC``, for scaled features.
 
     Each kernel has the parameters that it uses.
 
-    Parameters
-    ----------
-    prefix, n_samples, n_features
-        As for every function of :mod:`sklearn_mvrsm.spaces`. Squared distances of
-        scaled rows grow with ``n_features`` (10 if it is not given), so ``gamma``
-        shrinks with it: five decades around scikit-learn's ``gamma="scale"``.
-
-    Returns
-    -------
-    dict of str to parameter
+    Sizes
+    -----
+    Squared distances of scaled rows grow with ``n_features`` (10 if it is not given),
+    so ``gamma`` shrinks with it: five decades around scikit-learn's ``gamma="scale"``.
 
     Notes
     -----
@@ -73,23 +66,16 @@ def svc(
     >>> spaces.svc()["degree"]
     Integer(2, 5).when(kernel='poly')
     """
-    check_sizes(n_samples, n_features)
-    return under(prefix, _kernels(n_features))
+    return _kernels(n_features)
 
 
-def svr(
-    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
-) -> Space:
+@ready_made
+def svr(n_samples: int | None, n_features: int | None) -> Params:
     """Return a space for ``SVR``, for a scaled target and scaled features.
 
-    Parameters
-    ----------
-    prefix, n_samples, n_features
-        As for every function of :mod:`sklearn_mvrsm.spaces`, and :func:`svc`.
-
-    Returns
-    -------
-    dict of str to parameter
+    Sizes
+    -----
+    As in :func:`svc`.
 
     Notes
     -----
@@ -108,25 +94,18 @@ def svr(
     >>> spaces.svr()["epsilon"]
     Real(0.001, 1.0, log=True)
     """
-    check_sizes(n_samples, n_features)
     epsilon = {"epsilon": Real(1e-3, 1.0, log=True)}
-    return under(prefix, _kernels(n_features) | epsilon)
+    return _kernels(n_features) | epsilon
 
 
-def k_neighbors(
-    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
-) -> Space:
+@ready_made
+def k_neighbors(n_samples: int | None, n_features: int | None) -> Params:
     """Return a space for ``KNeighborsClassifier`` and regressor, for scaled features.
 
-    Parameters
-    ----------
-    prefix, n_samples, n_features
-        As for every function of :mod:`sklearn_mvrsm.spaces`. With ``n_samples`` never
-        more neighbours than half of the rows, which is what two folds leave.
-
-    Returns
-    -------
-    dict of str to parameter
+    Sizes
+    -----
+    With ``n_samples`` never more neighbours than half of the rows, which is what two
+    folds leave.
 
     Notes
     -----
@@ -147,36 +126,25 @@ def k_neighbors(
     >>> spaces.k_neighbors(n_samples=120)["n_neighbors"]
     Integer(1, 60, log=True)
     """
-    check_sizes(n_samples, n_features)
     cap = None if n_samples is None else n_samples // 2
-    return under(
-        prefix,
-        {
-            "n_neighbors": at_most(1, 100, cap),
-            "weights": Categorical(["uniform", "distance"]),
-            "metric": Categorical(["minkowski", "cosine"]),
-            "p": Ordinal([1, 2]).when(metric="minkowski"),
-        },
-    )
+    return {
+        "n_neighbors": at_most(1, 100, cap),
+        "weights": Categorical(["uniform", "distance"]),
+        "metric": Categorical(["minkowski", "cosine"]),
+        "p": Ordinal([1, 2]).when(metric="minkowski"),
+    }
 
 
-def mlp(
-    *, prefix: str = "", n_samples: int | None = None, n_features: int | None = None
-) -> Space:
+@ready_made
+def mlp(n_samples: int | None, n_features: int | None) -> Params:
     """Return a space for ``MLPClassifier`` and ``MLPRegressor``, for scaled features.
 
     How long to train is left to the estimator: set ``max_iter``.
 
-    Parameters
-    ----------
-    prefix, n_samples, n_features
-        As for every function of :mod:`sklearn_mvrsm.spaces`. With ``n_samples``,
-        batches too are searched (up to half of the rows), and beyond 10 000 rows only
-        ``adam``, for ``lbfgs`` looks at all rows in each step.
-
-    Returns
-    -------
-    dict of str to parameter
+    Sizes
+    -----
+    With ``n_samples``, batches too are searched (up to half of the rows), and beyond 10
+    000 rows only ``adam``, for ``lbfgs`` looks at all rows in each step.
 
     Notes
     -----
@@ -197,9 +165,8 @@ def mlp(
     >>> spaces.mlp(n_samples=150)["batch_size"]
     Ordinal([16, 32, 64]).when(solver='adam')
     """
-    check_sizes(n_samples, n_features)
     is_little = n_samples is None or n_samples <= 10_000
-    space: Space = {
+    space: Params = {
         "hidden_layer_sizes": Ordinal(_HIDDEN),
         "activation": Categorical(["relu", "tanh"]),
         "alpha": Real(1e-7, 0.1, log=True),
@@ -209,4 +176,4 @@ def mlp(
     if n_samples is not None:
         batches = [size for size in (16, 32, 64, 128, 256) if 2 * size <= n_samples]
         space["batch_size"] = Ordinal(batches or ["auto"]).when(solver="adam")
-    return under(prefix, space)
+    return space

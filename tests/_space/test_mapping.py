@@ -1,6 +1,7 @@
 """Spaces are listed, indexed, joined and cut like dicts."""
 
 import copy
+import pickle
 from collections.abc import Mapping
 
 import pytest
@@ -134,6 +135,13 @@ def test_without_leaves_the_rest_as_it_was():
     assert list(space) == ["kernel", "gamma"]
     assert space.constraints == ()
     assert "model__gamma" not in models().without("model__gamma")
+    ready = (spaces.svc(prefix="clf__") | {"x": [1]}).without("clf__coef0")
+    assert type(pickle.loads(pickle.dumps(ready))) is type(spaces.svc())
+    assert list(({"y": X01} | ready).without("x")) == ["y", *ready][:-1]
+    assert clone(MVRSMSearchCV(SVR_, ready)).param_space["x"] is not ready["x"]
+    assert list(ready | {"y": X01}) == [*ready, "y"]
+    assert "clf__coef0" not in ready
+    assert list(ready | SearchSpace({"y": X01})) == [*ready, "y"]
     kept = SearchSpace({"a": Integer(0, 9), "b": Integer(0, 9)}, [below])
     assert kept.without("b").constraints == (below,)
 
