@@ -8,7 +8,7 @@ import numpy as np
 
 from sklearn_mvrsm._domain import FloatArray
 
-__all__ = ["History", "impute_failures"]
+__all__ = ["History", "as_number", "impute_failures"]
 
 
 OUTLIER = 30.0  # (max - best) / (q90 - best), above which values are clipped
@@ -31,12 +31,37 @@ class History:
         Points that were asked for and not told yet.
     seen : set of bytes
         The bytes of every evaluated and pending point.
+    constraints : ndarray of shape (n,) or None
+        Of each evaluated point the number that must be <= 0: nan where it is not known,
+        infinite where it could not be computed. None while none was told.
     """
 
     points: FloatArray
     values: FloatArray
     pending: FloatArray
     seen: Set[bytes]
+    constraints: FloatArray | None = None
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether all values seen are equal, and all constraints if there are any.
+
+        Then surrogates are flat, too.
+        """
+        columns = [self.values]
+        if self.constraints is not None:
+            columns.append(self.constraints)
+        known = [column[np.isfinite(column)] for column in columns]
+        if not len(known[0]):
+            return True
+        return all(not len(each) or each.min() == each.max() for each in known)
+
+
+def as_number(constraint: float | None) -> float:
+    """Return a constraint as `History` has it: nan if unknown, infinite for nan."""
+    if constraint is None:
+        return math.nan
+    return math.inf if math.isnan(constraint) else constraint
 
 
 def impute_failures(values: FloatArray) -> FloatArray:

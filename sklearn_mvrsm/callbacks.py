@@ -51,6 +51,10 @@ class CandidateResult:
         Seconds: mean over the fits that ran; of ``minimize``, those of the evaluation.
     restored : bool
         Whether it was read from a checkpoint: nothing was fitted.
+    constraint : float or None
+        Value of the ``constraint`` of the search: the candidate is feasible, and can
+        be the best, where it is <= 0. nan if the candidate failed; None if it was given
+        up, or there is no constraint.
 
     Examples
     --------
@@ -74,6 +78,7 @@ class CandidateResult:
     mean_scores: Mapping[str, float] = field(default_factory=dict)
     fit_time: float = math.nan
     restored: bool = False
+    constraint: float | None = None
 
     @property
     def x(self) -> dict[str, Any]:
@@ -316,6 +321,8 @@ class MLflowLogger:
         if mlflow.active_run() is not None and math.isfinite(result.best_score):
             mlflow.log_metric("best_score", result.best_score, step=result.number)
         means = {"fit_time": result.fit_time, **result.mean_scores}
+        if result.constraint is not None:
+            means["constraint"] = result.constraint
         if not result.mean_scores:
             means["score"] = result.score
         mlflow.start_run(run_name=f"candidate {result.number}", nested=True)

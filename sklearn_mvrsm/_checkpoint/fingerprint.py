@@ -54,14 +54,17 @@ class Decisive:
         It may name the metric that the search follows.
     initial_points : sequence of mapping
         Configurations to be evaluated first.
-    known_results : sequence of (mapping, float)
-        Configurations with their values.
+    known_results : sequence of (mapping, float) or (mapping, float, float)
+        Configurations with their values, and their constraints where these are known.
+    constraint : str, callable or None
+        It names a metric, or is a function of the results of a candidate.
     """
 
     options: Mapping[str, object]
     refit: object
     initial_points: Sequence[Mapping[str, Any]]
-    known_results: Sequence[tuple[Mapping[str, Any], float]] = ()
+    known_results: Sequence[tuple[Any, ...]] = ()
+    constraint: object = None
 
 
 def fingerprint(
@@ -93,8 +96,11 @@ def fingerprint(
     """
     known = {}
     if decisive.known_results:
-        pairs = [[space.to_codes(p), repr(v)] for p, v in decisive.known_results]
-        known["known_results"] = {"number": len(pairs), "content": describe(pairs)}
+        told = [
+            [space.to_codes(params), *map(repr, values)]
+            for params, *values in decisive.known_results
+        ]
+        known["known_results"] = {"number": len(told), "content": describe(told)}
     return {
         "space": _describe_space(space, unread),
         **_describe_job(decisive, job, unread),
@@ -114,6 +120,10 @@ def _describe_job(decisive: Decisive, job: Job, unread: Unread) -> Record:
         described = describe(job.function, found, cloned=False)
         return {"function": described, "folds": {"number": job.n_splits}}
     assert isinstance(job, FitJob)
+    constraint = {}
+    if decisive.constraint is not None:
+        types = unread.setdefault("constraint", set())
+        constraint["constraint"] = describe(decisive.constraint, types, cloned=False)
     metadata = {"fit parameters": job.fit_params, "score parameters": job.score_params}
     return {
         "data": {
@@ -131,6 +141,7 @@ def _describe_job(decisive: Decisive, job: Job, unread: Unread) -> Record:
         "scoring": {
             "metrics": describe_scorer(job.scorer, unread),
             "guided by": _refit_metric(decisive.refit, job.scorer),
+            **constraint,
         },
         "estimator": describe_estimator(job.estimator, unread),
     }

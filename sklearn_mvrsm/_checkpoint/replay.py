@@ -42,7 +42,7 @@ class ReplayedOptimizer:
         self.checkpoint = checkpoint
         self._new = new
         self._asked: list[dict[str, Any]] = []
-        self._told: list[tuple[Mapping[str, Any], float]] = []
+        self._told: list[tuple[Mapping[str, Any], float, float | None]] = []
         self._follows = False
 
     @property
@@ -67,10 +67,15 @@ class ReplayedOptimizer:
         self._asked.append(params)
         return params
 
-    def tell(self, params: Mapping[str, object], value: float) -> None:
+    def tell(
+        self,
+        params: Mapping[str, object],
+        value: float,
+        constraint: float | None = None,
+    ) -> None:
         """Report the value of a candidate, as `MVRSMOptimizer.tell` does."""
-        self._told.append((params, value))
-        self.current.tell(params, value)
+        self._told.append((params, value, constraint))
+        self.current.tell(params, value, constraint)
 
     def _follow(self, k: int, known: dict[str, object]) -> dict[str, object]:
         """Start again, with an optimiser that proposes what the journal has."""
@@ -85,6 +90,6 @@ class ReplayedOptimizer:
         for params in [*self._asked, known]:
             self.current.enqueue(params)
             latest = self.current.ask()
-        for told, value in self._told:
-            self.current.tell(told, value)
+        for told in self._told:
+            self.current.tell(*told)
         return latest

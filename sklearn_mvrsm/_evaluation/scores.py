@@ -234,10 +234,15 @@ class ScoredFold(Protocol):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A configuration and what became of it on each fold, in the order of folds."""
+    """A configuration and what became of it on each fold, in the order of folds.
+
+    Its ``constraint`` is the number that must be <= 0: nan if it failed, None without a
+    constraint, and where nothing is known of it.
+    """
 
     params: Mapping[str, Any]
     folds: tuple[ScoredFold, ...]
+    constraint: float | None = None
 
     @property
     def status(self) -> str:
@@ -253,6 +258,11 @@ class Candidate:
         """Whether folds were skipped although none before them ended the candidate."""
         skipped = any(fold.status == "skipped" for fold in self.folds)
         return skipped and self.status not in ENDING_STATUSES
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether no constraint is known to be violated."""
+        return self.constraint is None or self.constraint <= 0.0
 
     def mean_test_score(self, metric: str) -> float:
         """Mean over the folds; nan unless every fold has a score of ``metric``."""

@@ -81,8 +81,9 @@ def maximise_expected_improvement(
     box: tuple[FloatArray, FloatArray],
     free: BoolArray,
     iterations: int,
+    best: float = 0.0,
 ) -> tuple[FloatArray, float]:
-    """Maximise the expected improvement on 0 along the reals by L-BFGS-B.
+    """Maximise the expected improvement along the reals by L-BFGS-B.
 
     Parameters
     ----------
@@ -96,6 +97,8 @@ def maximise_expected_improvement(
         Reals that may move; at least one does.
     iterations : int
         Bounds the steps, and the evaluations of the posterior.
+    best : float
+        The value to improve on.
 
     Returns
     -------
@@ -111,7 +114,7 @@ def maximise_expected_improvement(
     def loss(reals: FloatArray) -> tuple[float, FloatArray]:
         point[moving] = reals
         here = posterior.at(point)
-        z = np.float64(-here.value / here.deviation)
+        z = np.float64((best - here.value) / here.deviation)
         both = _log_h_near(z) if z > NEAR else _log_h_far(z)
         log_h, slope = (float(each) for each in both)
         # d log EI = h'/h dz + dv / v, with dz = -dm / v - z dv / v

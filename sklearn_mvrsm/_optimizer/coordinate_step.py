@@ -70,7 +70,7 @@ class CoordinateStep:
     def propose(
         self,
         points: FloatArray,
-        values: FloatArray,
+        merit: FloatArray,
         seen: Set[bytes],
         rng: np.random.Generator,
     ) -> FloatArray:
@@ -80,19 +80,20 @@ class CoordinateStep:
         ----------
         points : ndarray of shape (n, d)
             Observed.
-        values : ndarray of shape (n,)
+        merit : ndarray of shape (n,)
+            Low for good ones: their values, unless there is a constraint.
         seen : set of bytes
             Points that are not proposed.
         rng : numpy.random.Generator
         """
-        parents = points[_best(values, PARENTS, rng)]
+        parents = points[_best(merit, PARENTS, rng)]
         chance = self.control.chance(self.surrogate.kernel.relevance)
         region, width = self.region, self.control.width
         near = neighbours(region, parents, CANDIDATES, width, chance, rng)
         anywhere = region.canonical(region.domain.sample(rng, ANYWHERE))
         offered = [near, anywhere]
         if self.judged is not None:
-            minimum = self.judged.minimum(points, values, rng)
+            minimum = self.judged.minimum(points, merit, rng)
             perturbed = [self.judged.perturbed(minimum, rng) for _ in range(PERTURBED)]
             offered = [np.array([minimum, *perturbed]), *offered]
         points = admissible(region, np.concatenate(offered), seen)
@@ -135,6 +136,7 @@ class CoordinateStep:
                 (low, high),
                 free,
                 self._iterations(),
+                self.surrogate.target,
             )
             top = self.region.canonical(np.clip(_on_grid(domain, top, free), low, high))
             if score > highest and len(admissible(self.region, top[np.newaxis], seen)):
@@ -164,8 +166,8 @@ class CoordinateStep:
             return np.zeros(0)
         active = self.region.active(points)
         value, deviation = self.surrogate.predict_with_deviation(points, active)
-        # the best value is mapped to 0
-        improvement = log_expected_improvement(value, deviation, 0.0)
+        target = self.surrogate.target
+        improvement = log_expected_improvement(value, deviation, target)
         return improvement + self.success.log_factor(points, active)
 
 

@@ -33,8 +33,13 @@ class Method(Protocol):
         """Return a Latin hypercube as it is, or as many points instead of it."""
         ...
 
-    def observe(self, point: FloatArray, value: float) -> None:
-        """Update with one evaluation; a value that is not finite is a failure."""
+    def observe(
+        self, point: FloatArray, value: float, constraint: float | None
+    ) -> None:
+        """Update with one evaluation; a value that is not finite is a failure.
+
+        The constraint must be <= 0; None: nothing is known of it.
+        """
         ...
 
     def propose(self, history: History, rng: np.random.Generator) -> FloatArray:

@@ -10,6 +10,8 @@ each has improved on the best value: the paper's step then tries other alternati
 which expected improvement would give up after few points.
 """
 
+import math
+
 import numpy as np
 
 from sklearn_mvrsm._domain import FloatArray, Region
@@ -51,6 +53,7 @@ class MvrsmMethod:
         self.surrogate = self.observed.surrogate
         self.success = Success(region, seed)
         self.control = StepControl(region.domain.d)
+        self._is_constrained = False
         self.model_step = ModelStep(region, self.surrogate)
         probes = region.domain.sample(np.random.default_rng(seed), PROBES)
         everywhere = bool(region.active(region.canonical(probes)).all())
@@ -75,9 +78,17 @@ class MvrsmMethod:
         """Return the Latin hypercube."""
         return design
 
-    def observe(self, point: FloatArray, value: float) -> None:
+    def observe(
+        self, point: FloatArray, value: float, constraint: float | None = None
+    ) -> None:
         """Count whether the step that proposed ``point`` improved."""
-        self.control.observe(point, value)
+        if constraint is not None and not self._is_constrained:
+            self._is_constrained = True
+            self.control.best = self.control.violation = math.inf  # nobody knows
+        violation = math.inf if self._is_constrained else 0.0
+        if constraint is not None and not math.isnan(constraint):
+            violation = max(constraint, 0.0)
+        self.control.observe(point, value, violation)
 
     def propose(self, history: History, rng: np.random.Generator) -> FloatArray:
         """Return a canonical point to evaluate next.
@@ -92,28 +103,55 @@ class MvrsmMethod:
         ndarray of shape (d,)
             It may be a repetition or infeasible: the caller draws again then.
         """
-        failed = ~np.isfinite(history.values)
-        if failed.any():
-            self.success.observe(history.points, failed)
-        points, values = self.observed.observe(
-            history.points, history.values, np.flatnonzero(~failed)
-        )
+        points, values, merit = self._observe(history)
         if len(history.pending):
             pending = history.pending
             self.surrogate.fantasize(pending, self.region.active(pending))
         judged = self.coordinate_step.judged is not None
         kind = COORDINATE if judged else self.control.draw(rng)
         if kind == MODEL:
-            point = self.model_step.propose(points, values, rng)
+            point = self.model_step.propose(points, merit, rng)
             known = not len(admissible(self.region, point[np.newaxis], history.seen))
             if known or not self.success.is_likely(point, self.region.active(point)):
                 self.control.count(MODEL, better=False)
                 kind = COORDINATE
         if kind == COORDINATE:
-            point = self.coordinate_step.propose(points, values, history.seen, rng)
+            point = self.coordinate_step.propose(points, merit, history.seen, rng)
         self.surrogate.truncate(len(values))
         self.control.propose(point, kind, history.pending)
         return point
+
+    def _observe(self, history: History) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Update the surrogates with every trial.
+
+        Returns
+        -------
+        points, values, merit : ndarray of shape (k, d) and two of shape (k,)
+            Of the trials that the surrogate of values holds. Merit is low for good
+            ones: the value, or the rank by the violation of the constraint, then by
+            the value.
+        """
+        failed, numbers = ~np.isfinite(history.values), history.constraints
+        succeeded, merit = np.flatnonzero(~failed), history.values
+        if numbers is not None:
+            failed = failed | (numbers == np.inf)
+            self.success.observe_constraint(history.points, numbers)
+            violation = np.where(np.isnan(numbers), np.inf, np.maximum(numbers, 0.0))
+            order = np.lexsort([history.values, violation])
+            merit = np.argsort(order).astype(np.float64)
+        if failed.any():
+            self.success.observe(history.points, failed)
+        points, values = self.observed.observe(
+            history.points, history.values, succeeded, merit
+        )
+        if numbers is None:
+            return points, values, values
+        rows, mapped = self.observed.rows, self.surrogate.output.apply(values)
+        feasible = numbers[rows] <= 0.0
+        self.surrogate.target = float(
+            mapped[feasible].min() if feasible.any() else mapped.max()
+        )
+        return points, values, merit[rows]
 
     def predict(
         self, history: History, points: FloatArray

@@ -36,7 +36,11 @@ class ObservedSurrogate:
         self._fitted_at = 0  # trials that it held when it was fitted
 
     def observe(
-        self, points: FloatArray, values: FloatArray, rows: IntArray
+        self,
+        points: FloatArray,
+        values: FloatArray,
+        rows: IntArray,
+        merit: FloatArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Append what is new, fit again after growth, and solve.
 
@@ -48,6 +52,8 @@ class ObservedSurrogate:
             Finite in the rows.
         rows : ndarray of shape (m,)
             The trials that it may hold, ascending, of which none has left.
+        merit : ndarray of shape (n,) or None
+            What is low for trials that are worth keeping; None: the values.
 
         Returns
         -------
@@ -58,7 +64,8 @@ class ObservedSurrogate:
         self.rows = np.concatenate([self.rows, new])
         crowded = len(self.rows) > CAPACITY
         if crowded:
-            self.rows = retained(self.rows, impute_failures(values[self.rows]))
+            merit = values if merit is None else merit
+            self.rows = retained(self.rows, impute_failures(merit[self.rows]))
         held, its = points[self.rows], impute_failures(values[self.rows])
         if crowded or len(self.rows) >= GROWTH * self._fitted_at:
             self._fitted_at = len(self.rows)

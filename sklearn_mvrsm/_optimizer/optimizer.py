@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sklearn_mvrsm._domain import FloatArray, Region
-from sklearn_mvrsm._history import History
+from sklearn_mvrsm._history import History, as_number
 from sklearn_mvrsm._optimizer.blas import single_threaded
 from sklearn_mvrsm._optimizer.candidates import initial_design
 from sklearn_mvrsm._optimizer.method import Method
@@ -54,10 +54,13 @@ class Trial:
         Active parameters by name.
     value : float
         Lower is better; not finite where the evaluation failed.
+    constraint : float or None
+        As it was told: <= 0 where the configuration is feasible.
     """
 
     params: Params
     value: float
+    constraint: float | None = None
 
 
 @dataclass(frozen=True)
@@ -167,6 +170,8 @@ class MVRSMOptimizer:
         self._trials: list[Trial] = []
         self._points = np.empty((0, self.space.domain.d))
         self._values: FloatArray = np.empty(0)
+        self._constraints: FloatArray = np.empty(0)  # nan where nothing is known
+        self._is_constrained = False
         self._pending: list[_Pending] = []
         self._queue: list[_Pending] = []
         self._seen: set[bytes] = set()
@@ -193,36 +198,44 @@ class MVRSMOptimizer:
     def trials(self) -> tuple[Trial, ...]:
         """Every evaluation told, in the order in which it was told."""
         return tuple(
-            Trial(self._originals.restored(trial.params), trial.value)
+            replace(trial, params=self._originals.restored(trial.params))
             for trial in self._trials
         )
 
     @property
     def best_value(self) -> float:
-        """Lowest finite value told; infinite while there is none."""
+        """Lowest finite value of a feasible trial; infinite while there is none."""
         best = self._best()
         return math.inf if best is None else best.value
 
     @property
     def best_params(self) -> Params:
-        """Configuration with the lowest value, the first of several.
+        """Feasible configuration with the lowest value, the first of several.
 
         Raises
         ------
         ValueError
-            While no finite value has been told.
+            While no finite value has been told of a feasible one.
         """
-        return self._originals.restored(self._require_a_value().params)
-
-    def _require_a_value(self) -> Trial:
         best = self._best()
         if best is None:
+            self._require_a_value()
+            raise ValueError("No configuration told satisfies its constraint yet.")
+        return self._originals.restored(best.params)
+
+    def _require_a_value(self) -> None:
+        if not any(math.isfinite(trial.value) for trial in self._trials):
             raise ValueError("No finite value has been told yet.")
-        return best
 
     def _best(self) -> Trial | None:
-        finite = [trial for trial in self._trials if math.isfinite(trial.value)]
-        return min(finite, key=lambda trial: trial.value, default=None)
+        told = [trial for trial in self._trials if math.isfinite(trial.value)]
+        if self._is_constrained:
+            told = [
+                trial
+                for trial in told
+                if trial.constraint is not None and trial.constraint <= 0.0
+            ]
+        return min(told, key=lambda trial: trial.value, default=None)
 
     # --- ask and tell ---------------------------------------------------------
 
@@ -275,7 +288,12 @@ class MVRSMOptimizer:
         self._seen.add(proposal.point.tobytes())
         return dict(proposal.given)
 
-    def tell(self, params: Mapping[str, Any], value: float) -> None:
+    def tell(
+        self,
+        params: Mapping[str, Any],
+        value: float,
+        constraint: float | None = None,
+    ) -> None:
         """Report the value of a configuration.
 
         Parameters
@@ -285,6 +303,11 @@ class MVRSMOptimizer:
         value : float
             Lower is better. A value that is not finite is a failure: it never
             counts as the best, and its surroundings are avoided.
+        constraint : float, default=None
+            What was found only by the evaluation, and must be <= 0 for the
+            configuration to be the best; nan where it could not be computed. None:
+            nothing is known. Once a constraint has been told, trials without one are
+            never the best.
 
         Raises
         ------
@@ -293,17 +316,27 @@ class MVRSMOptimizer:
             number.
         """
         value = float_of("value", value)
+        if isinstance(constraint, bool | np.bool_):
+            raise TypeError(
+                "'constraint' must be a number, which is <= 0 where the configuration "
+                f"is allowed, got {constraint!r}"
+            )
+        if constraint is not None:
+            constraint = float_of("constraint", constraint)
         own, point = self._settle(params)
         n = len(self._trials)
         if n == len(self._points):
             room = max(2 * n, 64)
             self._points = np.resize(self._points, (room, self._points.shape[1]))
             self._values = np.resize(self._values, room)
+            self._constraints = np.resize(self._constraints, room)
         self._points[n], self._values[n] = point, value
-        self._trials.append(Trial(own, value))
+        self._constraints[n] = as_number(constraint)
+        self._is_constrained |= constraint is not None
+        self._trials.append(Trial(own, value, constraint))
         self._seen.add(point.tobytes())
         with single_threaded():
-            self._method.observe(point, value)
+            self._method.observe(point, value, constraint)
 
     def predict(self, points: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return what the surrogate expects; nothing changes by asking.
@@ -372,18 +405,17 @@ class MVRSMOptimizer:
             self._values[:n],
             np.array(pending).reshape(len(pending), self.space.domain.d),
             self._seen,
+            self._constraints[:n] if self._is_constrained else None,
         )
 
     def _propose(self) -> FloatArray:
         if not self._method.may_repeat and len(self._seen) >= self.space.cardinality:
             raise self._exhausted()
         history = self._history()
-        finite = history.values[np.isfinite(history.values)]
         known = len(history.values) + len(history.pending)
         if known < self.n_initial_points:
             point = np.asarray(self._design[known])
-        elif len(finite) == 0 or finite.min() == finite.max():
-            # while all values seen are equal the surrogate is flat
+        elif history.is_flat:
             return self._random_point()
         else:
             point = self._method.propose(history, self._rng)

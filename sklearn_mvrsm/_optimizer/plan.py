@@ -66,7 +66,7 @@ def make_optimizer(
     points: Sequence[Mapping[str, Any]] = (),
     default: Mapping[str, Any] | None = None,
     portfolio: Sequence[Mapping[str, Any]] = (),
-    known: Sequence[tuple[Mapping[str, Any], float]] = (),
+    known: Sequence[tuple[Any, ...]] = (),
 ) -> MVRSMOptimizer:
     """Make the optimiser of a search, with its first candidates queued.
 
@@ -86,8 +86,9 @@ def make_optimizer(
         It follows them, unless it is one of them.
     portfolio : sequence of mapping
         They follow, as far as half of the planned candidates have been queued.
-    known : sequence of (mapping, float)
-        Configurations with their values, to be told first.
+    known : sequence of (mapping, float) or (mapping, float, float)
+        Configurations with their values, and their constraints where these are known,
+        to be told first.
 
     Returns
     -------
@@ -107,8 +108,8 @@ def make_optimizer(
         n_iter=None if plan.n_iter is None else plan.n_iter + len(known),
         include_default=False,
     )
-    for params, value in known:
-        optimizer.tell(params, value)
+    for told in known:
+        optimizer.tell(*told)
     enqueue_first(optimizer, points, n_iter)
     queued = {space.encode(each).tobytes() for each in points}
     if default is not None:

@@ -42,7 +42,9 @@ class StepControl:
     tried, improved : ndarray of shape (2,)
         Discounted counts, by kind.
     best : float
-        Lowest finite value told.
+        Lowest finite value told, of those that violate the constraint least.
+    violation : float
+        How much that is, 0 where there is no constraint.
     """
 
     def __init__(self, d: int) -> None:
@@ -53,7 +55,7 @@ class StepControl:
         self.n = 0
         self.tried = np.full(2, TRIED)
         self.improved = np.full(2, IMPROVED)
-        self.best = math.inf
+        self.best = self.violation = math.inf
 
     def draw(self, rng: np.random.Generator) -> int:
         """Draw the kind of the next step, by its rate of success."""
@@ -70,10 +72,16 @@ class StepControl:
         self._kind = {key: k for key, k in self._kind.items() if key in waiting}
         self._kind[point.tobytes()] = kind
 
-    def observe(self, point: FloatArray, value: float) -> None:
-        """Count whether the step that proposed ``point`` improved on the best value."""
-        better = math.isfinite(value) and value < self.best
-        self.best = value if better else self.best
+    def observe(self, point: FloatArray, value: float, violation: float = 0.0) -> None:
+        """Count whether the step that proposed ``point`` improved on the best value.
+
+        A smaller violation of the constraint is better than any smaller value.
+        """
+        better = math.isfinite(value) and (
+            (violation, value) < (self.violation, self.best)
+        )
+        if better:
+            self.violation, self.best = violation, value
         kind = self._kind.pop(point.tobytes(), None)
         if kind is None:
             return

@@ -1,19 +1,21 @@
-"""The probability that an evaluation succeeds: a second regression, on failures.
+"""The probability that an evaluation succeeds and is feasible: two more regressions.
 
 Notation
 --------
-``m, v``    the surrogate's value and posterior deviation, of 1 for a failure and 0 for
-            a success
-``t``       one half, on the surrogate's scale
-``P``       probability of success, ``Phi(z)`` with ``z = (t - m) / s`` and
-            ``s^2 = v^2 + (t / 2)^2``: near an edge, where failures begin, ``m`` lies
-            between 0 and 1, and the surrogate is surer of it than it should be
+``m, v``    value and posterior deviation of a surrogate: of failures, which is 1 for a
+            failure and 0 for a success; or of the constraint
+``t``       on the surrogate's scale: one half; or 0, the constraint's limit
+``P``       probability of being below ``t``: ``Phi(z)`` with ``z = (t - m) / s`` and
+            ``s^2 = v^2 + e^2``. Near an edge, where failures begin, ``m`` lies between
+            0 and 1, and the surrogate is surer of it than it should be: ``e = t / 2``.
+            A constraint goes on beyond its limit: ``e = 0``
 ``log A``   ``log P + w min(0, log P - log 0.9)``, which is added to ``log EI``
 
 Without the second term (``w = 0``) this is expected improvement times the probability
 of success. Once the values differ little, that spends most evaluations on failures
 beyond the edge, where the surrogate of values knows nothing. ``w`` grows with the share
-of failures among the latest trials.
+of failures among the latest trials. It is 0 for a constraint, beyond which there are
+values.
 """
 
 import math
@@ -24,7 +26,7 @@ from scipy.special import log_ndtr
 
 from sklearn_mvrsm._domain import BoolArray, FloatArray, Region
 from sklearn_mvrsm._optimizer.observed_surrogate import ObservedSurrogate
-from sklearn_mvrsm._surrogate import RealSlice
+from sklearn_mvrsm._surrogate import RealSlice, Surrogate
 
 __all__ = ["Success", "SuccessSlice"]
 
@@ -38,6 +40,7 @@ POWER = 4.0  # and it grows by this power of the share
 LIKELY = math.log(0.5)  # least log P of the paper's step
 ROOT_2_PI = math.sqrt(2.0 * math.pi)
 FURTHEST = -1e3  # z, below which the slope of log Phi(z) is -z
+FAILURES, CONSTRAINT = "failures", "constraint"
 
 
 class Success:
@@ -47,52 +50,111 @@ class Success:
     ----------
     region : Region
     seed : int
-        Of the surrogate's random directions.
+        Of the surrogates' random directions.
     """
 
     def __init__(self, region: Region, seed: int) -> None:
         self._region, self._seed = region, seed
-        self._model: ObservedSurrogate | None = None  # while nothing has failed
-        self._threshold = self._strictness = 0.0
+        self._models: dict[str, ObservedSurrogate] = {}  # none while nothing is amiss
+        self._limits: dict[str, Limit] = {}
 
     def observe(self, points: FloatArray, failed: BoolArray) -> None:
-        """Update the surrogate with every trial, some of which have failed.
+        """Update the surrogate of failures with every trial, some of which have failed.
 
         Parameters
         ----------
         points : ndarray of shape (n, d)
         failed : ndarray of bool of shape (n,)
         """
-        if self._model is None:
-            self._model = ObservedSurrogate(self._region, self._seed)
-        self._model.observe(points, failed.astype(np.float64), np.arange(len(failed)))
-        self._threshold = float(self._model.surrogate.output.apply(np.array([0.5]))[0])
+        model = self._model(FAILURES)
+        model.observe(points, failed.astype(np.float64), np.arange(len(failed)))
+        t = model.surrogate.output.threshold(0.5)
         share = float(failed[-WINDOW:].mean())
-        self._strictness = STRICTNESS * (share / USUAL) ** POWER
+        w = STRICTNESS * (share / USUAL) ** POWER
+        self._limits[FAILURES] = Limit(model.surrogate, t, EDGE * t, w)
+
+    def observe_constraint(self, points: FloatArray, numbers: FloatArray) -> None:
+        """Update the surrogate of the constraint with every trial.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+        numbers : ndarray of shape (n,)
+            What must be <= 0; not finite where it is not known.
+        """
+        known = np.flatnonzero(np.isfinite(numbers))
+        if not len(known):
+            return
+        model = self._model(CONSTRAINT)
+        model.observe(points, numbers, known, np.abs(numbers))
+        t = model.surrogate.output.threshold(0.0)
+        self._limits[CONSTRAINT] = Limit(model.surrogate, t, 0.0, 0.0)
+
+    def _model(self, of: str) -> ObservedSurrogate:
+        if of not in self._models:
+            self._models[of] = ObservedSurrogate(self._region, self._seed)
+        return self._models[of]
 
     def log_factor(self, points: FloatArray, active: BoolArray) -> FloatArray:
-        """Return ``log A``, shape ``(n,)``; 0 while nothing has failed."""
-        log_p = self._log_probability(points, active)
-        return log_p + self._strictness * np.minimum(0.0, log_p - SURE)
+        """Return ``log A``, shape ``(n,)``; 0 while nothing is amiss."""
+        factor = np.zeros(len(points))
+        for limit in self._limits.values():
+            factor += limit.log_factor(limit.log_probability(points, active))
+        return factor
 
     def is_likely(self, point: FloatArray, active: BoolArray) -> bool:
         """Return whether success is likelier than failure."""
-        log_p = self._log_probability(point[np.newaxis], active[np.newaxis])
-        return bool(log_p[0] >= LIKELY)
-
-    def _log_probability(self, points: FloatArray, active: BoolArray) -> FloatArray:
-        if self._model is None:
-            return np.zeros(len(points))
-        value, v = self._model.surrogate.predict_with_deviation(points, active)
-        t = self._threshold
-        return np.asarray(log_ndtr((t - value) / np.hypot(v, EDGE * t)))
+        at = point[np.newaxis], active[np.newaxis]
+        log_p = [limit.log_probability(*at)[0] for limit in self._limits.values()]
+        return bool(sum(log_p) >= LIKELY)
 
     def real_slice(self, point: FloatArray, active: BoolArray) -> "SuccessSlice | None":
-        """Return ``log A`` along the reals; None while nothing has failed."""
-        if self._model is None:
-            return None
-        posterior = self._model.surrogate.real_slice(point, active)
-        return SuccessSlice(posterior, self._threshold, self._strictness)
+        """Return ``log A`` along the reals; None while nothing is amiss."""
+        parts = [
+            (limit, limit.surrogate.real_slice(point, active))
+            for limit in self._limits.values()
+        ]
+        return SuccessSlice(tuple(parts)) if parts else None
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A surrogate, and below what it is to be.
+
+    Parameters
+    ----------
+    surrogate : Surrogate
+    threshold, edge, strictness : float
+        ``t``, ``e`` and ``w``.
+    """
+
+    surrogate: Surrogate
+    threshold: float
+    edge: float
+    strictness: float
+
+    def log_probability(self, points: FloatArray, active: BoolArray) -> FloatArray:
+        """Return ``log P``, shape ``(n,)``."""
+        value, v = self.surrogate.predict_with_deviation(points, active)
+        return np.asarray(log_ndtr((self.threshold - value) / np.hypot(v, self.edge)))
+
+    def log_factor(self, log_p: FloatArray) -> FloatArray:
+        """Return ``log A``."""
+        return np.asarray(log_p + self.strictness * np.minimum(0.0, log_p - SURE))
+
+    def log_factor_at(
+        self, posterior: RealSlice, point: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """Return ``log A`` and its gradient, shape ``(d,)``, at a point of a slice."""
+        here = posterior.at(point)
+        s = math.hypot(here.deviation, self.edge)
+        z = (self.threshold - here.value) / s
+        log_p = float(log_ndtr(z))
+        # d log Phi / dz = phi / Phi, and ds / dv = v / s
+        slope = math.exp(-0.5 * z * z - log_p) / ROOT_2_PI if z > FURTHEST else -z
+        slope *= 1.0 + self.strictness * (log_p < SURE)
+        gradient = here.gradient(-slope / s, -slope * z * here.deviation / s**2)
+        return log_p + self.strictness * min(0.0, log_p - SURE), gradient
 
 
 @dataclass(frozen=True)
@@ -101,24 +163,16 @@ class SuccessSlice:
 
     Parameters
     ----------
-    posterior : RealSlice
-        Of failures.
-    threshold, strictness : float
-        ``t`` and ``w``.
+    parts : tuple of (Limit, RealSlice)
+        Each limit with its posterior.
     """
 
-    posterior: RealSlice
-    threshold: float
-    strictness: float
+    parts: tuple[tuple[Limit, RealSlice], ...]
 
     def at(self, point: FloatArray) -> tuple[float, FloatArray]:
         """Return ``log A`` and its gradient, shape ``(d,)``, at a point."""
-        here = self.posterior.at(point)
-        s = math.hypot(here.deviation, EDGE * self.threshold)
-        z = (self.threshold - here.value) / s
-        log_p = float(log_ndtr(z))
-        # d log Phi / dz = phi / Phi, and ds / dv = v / s
-        slope = math.exp(-0.5 * z * z - log_p) / ROOT_2_PI if z > FURTHEST else -z
-        slope *= 1.0 + self.strictness * (log_p < SURE)
-        gradient = here.gradient(-slope / s, -slope * z * here.deviation / s**2)
-        return log_p + self.strictness * min(0.0, log_p - SURE), gradient
+        factor, gradient = 0.0, np.zeros(len(point))
+        for limit, posterior in self.parts:
+            added, slope = limit.log_factor_at(posterior, point)
+            factor, gradient = factor + added, gradient + slope
+        return factor, gradient

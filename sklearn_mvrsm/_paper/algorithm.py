@@ -1,9 +1,10 @@
 """``method="paper"``: the published algorithm (Bliek et al., GECCO 2021, Algorithm 1).
 
 Categories are integers, as in the paper's experiments. What the paper leaves open is
-defined here: a failed evaluation counts as the worst finite value seen so far; while
-there is none it is kept aside. Inactive coordinates rest at their neutral value, and
-one that comes into existence is drawn uniformly.
+defined here: a failed evaluation, and one that violates a constraint, counts as the
+worst finite value seen so far; while there is none it is kept aside. Inactive
+coordinates rest at their neutral value, and one that comes into existence is drawn
+uniformly.
 """
 
 import math
@@ -73,9 +74,12 @@ class PaperMethod:
         drawn = self.region.domain.sample(rng, len(design))
         return self.region.canonical(drawn)
 
-    def observe(self, point: FloatArray, value: float) -> None:
+    def observe(
+        self, point: FloatArray, value: float, constraint: float | None = None
+    ) -> None:
         """Update the surrogate with one evaluation."""
-        if not math.isfinite(value):
+        infeasible = constraint is not None and not constraint <= 0.0
+        if infeasible or not math.isfinite(value):
             if math.isinf(self._worst):
                 self._aside.append(point)
             else:

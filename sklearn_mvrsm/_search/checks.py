@@ -11,6 +11,7 @@ from sklearn.utils.metadata_routing import process_routing
 
 from sklearn_mvrsm._execution import memory_limit_problem
 from sklearn_mvrsm._joblib_compat import is_local_backend
+from sklearn_mvrsm._search.objective import Objective
 from sklearn_mvrsm._search.settings import Settings
 from sklearn_mvrsm._sklearn_compat import BaseSearchCV, MultimetricScorer
 from sklearn_mvrsm._space import SearchSpace
@@ -48,6 +49,30 @@ def check_names(estimator: BaseEstimator, space: SearchSpace) -> None:
                 f"Parameter {_culprit(estimator, params)!r} of the space cannot be set "
                 f"on {estimator!r}: {error}"
             ) from error
+
+
+def check_metric_names(search: BaseSearchCV, objective: Objective) -> None:
+    """Refuse names of metrics that a search does not have, as far as they are known.
+
+    Parameters
+    ----------
+    search : MVRSMSearchCV
+        Its ``space_`` is there.
+    objective : Objective
+        Knows the metrics, and the constraint.
+
+    Raises
+    ------
+    ValueError
+        If a constraint, or a rule of `selection` as ``refit``, names another one.
+    """
+    known = not callable(search.scoring)
+    if known and objective.constraint is not None:
+        multimetric = objective.multimetric
+        objective.constraint.check_names(objective.names, multimetric=multimetric)
+    if hasattr(search.refit, "check_names"):
+        metrics = objective.names if known else None
+        search.refit.check_names(search.space_.names, metrics)
 
 
 def check_target(search: BaseSearchCV, y: object) -> None:

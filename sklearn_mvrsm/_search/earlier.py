@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_mvrsm._search.constraint import Constraint
 from sklearn_mvrsm._search.objective import Objective
 from sklearn_mvrsm._search.settings import Settings
 from sklearn_mvrsm._sklearn_compat import BaseSearchCV
@@ -20,7 +21,8 @@ _MOST_POINTS = 5
 """Candidates of another search that are evaluated first."""
 
 Params = Mapping[str, Any]
-Result = tuple[str, Params, float]  # where it is from, a configuration, its score
+# where it is from, a configuration, its score, and its constraint where it is known
+Result = tuple[str, Params, float, float | None]
 
 
 def read_earlier_results(
@@ -40,40 +42,54 @@ def read_earlier_results(
     Returns
     -------
     Settings
-        Its ``initial_points`` are configurations; its ``known_results`` are pairs of a
-        configuration and a value: the negated score, nan for a failure.
+        Its ``initial_points`` are configurations; its ``known_results`` are tuples of a
+        configuration and a value, which is the negated score, nan for a failure; then
+        its constraint, where that is known.
 
     Raises
     ------
     TypeError, ValueError
         If one of them is of another kind, or not in the space; the message names it.
     """
+    constraint = objective.constraint
     metrics = [objective.refit_metric]
     if isinstance(settings.refit, str):  # a callable scoring has no names yet
         metrics.append(settings.refit)
     points: Any = settings.initial_points
     if isinstance(points, BaseSearchCV):
-        points = _best_points(points, metrics, space)
-    known = []
-    for place, params, score in _results(
-        "known_results", settings.known_results, metrics
+        points = _best_points(points, metrics, space, constraint)
+    known: list[tuple[Any, ...]] = []
+    for place, params, score, number in _results(
+        "known_results", settings.known_results, metrics, constraint
     ):
         _check(place, params, space)
-        known.append((params, -score if math.isfinite(score) else math.nan))
+        numbers = () if number is None else (number,)
+        failed = not math.isfinite(score) or number != number  # nan
+        known.append((params, math.nan if failed else -score, *numbers))
     return replace(settings, initial_points=points, known_results=known)
 
 
 def _best_points(
-    search: BaseSearchCV, metrics: Sequence[str], space: SearchSpace
+    search: BaseSearchCV,
+    metrics: Sequence[str],
+    space: SearchSpace,
+    constraint: Constraint | None,
 ) -> list[Params]:
     """Return the best few distinct candidates of a search, the best first."""
-    found = list(_results("initial_points", search, metrics))
+    found = list(_results("initial_points", search, metrics, constraint))
     scored = [each for each in found if math.isfinite(each[2])]
     points: dict[bytes, Params] = {}
-    for place, params, _ in sorted(scored, key=lambda each: -each[2]):
+    for place, params, *_ in sorted(scored, key=_merit):
         if len(points) < _MOST_POINTS:
             points.setdefault(_check(place, params, space), params)
     return list(points.values())
+
+
+def _merit(result: Result) -> tuple[float, float]:
+    """Return what is small for a good candidate."""
+    _, _, score, number = result
+    violation = math.inf if number is not None and math.isnan(number) else number
+    return max(violation or 0.0, 0.0), -score
 
 
 def _check(place: str, params: Params, space: SearchSpace) -> bytes:
@@ -87,7 +103,9 @@ def _check(place: str, params: Params, space: SearchSpace) -> bytes:
     return point.tobytes()
 
 
-def _results(place: str, given: object, metrics: Sequence[str]) -> Iterator[Result]:
+def _results(
+    place: str, given: object, metrics: Sequence[str], constraint: Constraint | None
+) -> Iterator[Result]:
     """Yield the results in whatever a user gave."""
     if given is None:
         return
@@ -96,7 +114,7 @@ def _results(place: str, given: object, metrics: Sequence[str]) -> Iterator[Resu
             raise ValueError(f"'{place}' must be a fitted search, got {given!r}")
         given = given.cv_results_
     if isinstance(given, Mapping) or hasattr(given, "columns"):
-        yield from _rows(place, given, metrics)
+        yield from _rows(place, given, metrics, constraint)
     elif not isinstance(given, list | tuple):
         raise _wrong(place, given)
     else:
@@ -105,9 +123,9 @@ def _results(place: str, given: object, metrics: Sequence[str]) -> Iterator[Resu
             if not isinstance(each, list | tuple):
                 if each is None:
                     raise _wrong(inner, each)
-                yield from _results(inner, each, metrics)
+                yield from _results(inner, each, metrics, constraint)
             elif len(each) == 2 and isinstance(each[0], Mapping) and _is_score(each[1]):
-                yield inner, each[0], float(each[1])
+                yield inner, each[0], float(each[1]), None
             else:
                 raise _wrong(inner, each)
 
@@ -123,7 +141,9 @@ def _wrong(place: str, given: object) -> TypeError:
     )
 
 
-def _rows(place: str, results: Any, metrics: Sequence[str]) -> Iterator[Result]:
+def _rows(
+    place: str, results: Any, metrics: Sequence[str], constraint: Constraint | None
+) -> Iterator[Result]:
     """Yield the rows of a ``cv_results_``, but for candidates that were given up."""
     names = list(results)
     metric = next((each for each in metrics if f"mean_test_{each}" in names), None)
@@ -131,6 +151,8 @@ def _rows(place: str, results: Any, metrics: Sequence[str]) -> Iterator[Result]:
         wanted = f"'params' and 'mean_test_{metrics[0]}', the metric of this search"
         scores = [name for name in names if str(name).startswith("mean_test_")]
         raise ValueError(f"'{place}' must have {wanted}, got {scores or names}")
+    if constraint is not None and (column := constraint.missing_column(names)):
+        raise ValueError(f"'{place}' must have {column!r}, for the 'constraint'")
     params, scores = list(results["params"]), list(results[f"mean_test_{metric}"])
     statuses = list(results["status"]) if "status" in names else ["ok"] * len(params)
     skipped = np.zeros(len(params), dtype=np.bool_)
@@ -146,6 +168,7 @@ def _rows(place: str, results: Any, metrics: Sequence[str]) -> Iterator[Result]:
                 f"'{row}' must have a dict and a number, got {each!r} and {score!r}"
             )
         if status != "ok":
-            yield row, each, math.nan
+            yield row, each, math.nan, None
         elif not skipped[k]:
-            yield row, each, float(score)
+            number = None if constraint is None else constraint.of_row(results, k)
+            yield row, each, float(score), number

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
@@ -177,9 +177,9 @@ def _details(candidates: Sequence[Candidate], unit: str) -> str:
 
 
 def warn_of_failures(
-    candidates: Sequence[Candidate], results: Mapping[str, object], error_score: float
+    candidates: Sequence[Candidate], results: Mapping[str, Any], error_score: float
 ) -> None:
-    """Warn once of all failures, and once a set of scores that are not finite.
+    """Warn of failures, scores that are not finite, and no feasible candidate.
 
     Parameters
     ----------
@@ -206,6 +206,21 @@ def warn_of_failures(
             for metric, count in counts.items()
         )
         warn(f"One or more of the {part} scores are non-finite: {counted}.")
+    _warn_of_infeasible(results)
+
+
+def _warn_of_infeasible(results: Mapping[str, Any]) -> None:
+    """Warn if there is a constraint that no candidate satisfies."""
+    constraint = results.get("constraint")
+    if constraint is None or (constraint <= 0.0).any():
+        return
+    known = constraint[constraint == constraint]
+    least = f"the least of them is {known.min():.4g}" if len(known) else "all are nan"
+    warn(
+        f"None of the {len(constraint)} candidates satisfies 'constraint', whose value "
+        f"must be <= 0: {least}. 'best_index_' is the candidate with the least value. "
+        "Search longer, or loosen the constraint."
+    )
 
 
 def no_candidate_in_time(

@@ -35,8 +35,13 @@ class Proposer(Protocol):
     def ask(self) -> dict[str, object]:
         """Propose a candidate."""
 
-    def tell(self, params: Mapping[str, object], value: float) -> None:
-        """Receive the value of one."""
+    def tell(
+        self,
+        params: Mapping[str, object],
+        value: float,
+        constraint: float | None = None,
+    ) -> None:
+        """Receive the value of one, and what must be <= 0 if there is that."""
 
 
 @dataclass
@@ -76,6 +81,9 @@ class SearchLoop:
         the search as a stop flag does.
     warn_exhausted : bool
         Whether to warn where the space is smaller than ``n_iter``.
+    constraint : callable
+        Returns of a candidate whose folds are decided the number that must be <= 0;
+        None without a constraint.
     timeout : float or None
         How many seconds after the start of the first fit to end, with what has
         finished by then. No fit is begun that cannot end in time, at the pace of the
@@ -96,6 +104,7 @@ class SearchLoop:
         n_known: int = 0,
         report: Callable[[int, Candidate], bool] = lambda number, candidate: False,
         warn_exhausted: bool = True,
+        constraint: Callable[[Candidate], float | None] = lambda candidate: None,
         timeout: float | None = None,
     ) -> None:
         self._optimizer = optimizer
@@ -108,6 +117,7 @@ class SearchLoop:
         self._n_known = n_known
         self._report = report
         self._warns_exhausted = warn_exhausted
+        self._constraint = constraint
         self._timeout = timeout
         self._last_news = 0.0  # before the first fit starts, less the standstill
         self._n_due = 0  # folds that have been submitted and not received
@@ -209,7 +219,9 @@ class SearchLoop:
             observer.scored(fold, row.params)
         self._stopped |= fold.stop
         if len(row.folds) == self._n_splits:
-            row.candidate = Candidate(row.params, tuple(row.folds))
+            candidate = Candidate(row.params, tuple(row.folds))
+            constraint = self._constraint(candidate)
+            row.candidate = replace(candidate, constraint=constraint)
             for observer in self._observers:
                 observer.finished(k, row.candidate)
         elif not row.pruned and self._objective.should_prune(k, row.folds):
@@ -286,7 +298,9 @@ class SearchLoop:
             candidate = self._rows[k].candidate
             if candidate is not None:
                 value = self._objective.value(k, candidate)
-                self._optimizer.tell(candidate.params, value)
+                number = candidate.constraint
+                told = (value,) if number is None else (value, number)
+                self._optimizer.tell(candidate.params, *told)
                 self._stopped |= self._report(k, candidate)
 
     def _warn_exhausted(self) -> None:

@@ -84,6 +84,9 @@ def summary(search: Any) -> str:
     if not isinstance(search.error_score, str) and np.isfinite(search.error_score):
         missing |= failed  # a number stands for them
     scores[missing] = np.nan
+    allowed = scores.copy()
+    if "constraint" in results:
+        allowed[~(results["constraint"] <= 0.0)] = np.nan
     row = getattr(search, "best_index_", None)
     if row is None and np.isfinite(scores).any():
         row = int(np.nanargmax(scores))
@@ -94,7 +97,7 @@ def summary(search: Any) -> str:
         if warning := edge_warning(search):
             parts.append(f'<div class="sk-mvrsm-small">{html.escape(warning)}</div>')
     parts += [_counts(results, search.n_splits_), "</div>"]
-    parts += [_picture(scores, failed & missing, guide), "</div>"]
+    parts += [_picture(allowed, failed & missing, guide), "</div>"]
     return "".join(parts)
 
 
@@ -156,6 +159,8 @@ def _counts(results: dict[str, Any], n_splits: int) -> str:
     texts = [
         f"{n} {status.replace('_', ' ')}" for status, n in counted.most_common() if n
     ]
+    if "constraint" in results:
+        texts.append(f"{int((results['constraint'] > 0.0).sum())} infeasible")
     return (
         f'<div class="sk-mvrsm-small">{len(results["params"])} candidates, {n_splits} '
         f"folds each: {', '.join(texts)}</div>"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import numpy as np
 
 from sklearn_mvrsm._evaluation import Candidate, FoldScore
+from sklearn_mvrsm._search.constraint import Constraint
 from sklearn_mvrsm._search.observers import Observer
 from sklearn_mvrsm._search.racing import Race
 from sklearn_mvrsm._sklearn_compat import named_scorers
@@ -28,6 +29,8 @@ class Objective(Observer):
         metrics, which become known during the search.
     race : Race or None
         Decides which candidates are pruned after some of their folds.
+    constraint : Constraint or None
+        Decides which candidates are feasible.
 
     Attributes
     ----------
@@ -39,6 +42,8 @@ class Objective(Observer):
         Whether scores are maximised.
     unit : str
         What is done for a score.
+    constraint : Constraint or None
+        As given.
     """
 
     greater_is_better = True
@@ -50,12 +55,14 @@ class Objective(Observer):
         refit: object,
         check_refit: Callable[[Collection[str]], None],
         race: Race | None = None,
+        constraint: Constraint | None = None,
     ) -> None:
         named = named_scorers(scorer)
         self.scorers = scorer if named is None else named
         self._refit = refit
         self._check_refit = check_refit
         self._race = race
+        self.constraint = constraint
         self._names = None if named is None else list(named)
         self.multimetric = named is not None
 
@@ -101,6 +108,8 @@ class Objective(Observer):
             self._names, self.multimetric = names, fold.multimetric
             if self.multimetric:
                 self._check_refit(names)
+            if self.constraint is not None:
+                self.constraint.check_names(names, multimetric=self.multimetric)
         if set(names) != set(self._names):
             raise ValueError(
                 "scoring must return the same metrics for every fit, got "
@@ -137,6 +146,12 @@ class Objective(Observer):
             return np.nan
         return candidate.mean_test_score(self.refit_metric)
 
+    def constraint_of(self, candidate: Candidate) -> float | None:
+        """Return the number that must be <= 0; None if there is no constraint."""
+        if self.constraint is None:
+            return None
+        return self.constraint.value(candidate, self.names)
+
     def value(self, number: int, candidate: Candidate) -> float:
         """Return what is minimised, and have later candidates compared with this one.
 
@@ -151,12 +166,14 @@ class Objective(Observer):
         -------
         float
             The negated mean score; an estimate of it for a candidate that was pruned;
-            nan for a failure.
+            nan for a failure, such as that of a constraint.
         """
         if self._race is not None:
             self._race.learn(candidate, self.refit_metric)
             if candidate.is_pruned:
                 return -self._race.estimate(number, candidate, self.refit_metric)
+        if candidate.constraint is not None and np.isnan(candidate.constraint):
+            return np.nan
         return -self.score(candidate)
 
 

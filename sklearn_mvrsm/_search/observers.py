@@ -179,7 +179,7 @@ class ProgressBar(Observer):
     def finished(self, number: int, candidate: Candidate) -> None:
         """Show the best score."""
         score = self._score(candidate)
-        if math.isfinite(score):
+        if candidate.is_feasible and math.isfinite(score):
             known = score if math.isnan(self._best) else self._best
             self._best = self._better(known, score)
         self._show()

@@ -8,7 +8,7 @@ dbar, v  mean and variance of the known d_i
 v_0      mean variance of d over the candidates before, n_0 = 4 its weight
 s^2      (n_0 v_0 + (j - 1) v) / (n_0 + j - 1)
 
-The incumbent is the best candidate at the time when this one was asked for. Both are
+The incumbent is the best feasible candidate when this one was asked for. Both are
 scored on the same folds, so that their differences are paired. Taking the d_i as draws
 from one normal distribution, the difference of the final means is positive unless
 
@@ -78,7 +78,8 @@ class Race:
             return
         if self._best is not None and len(scores) > 1:
             self._variances.append(float(np.var(self._best - scores, ddof=1)))
-        if self._best is None or scores.mean() > self._best.mean():
+        better = self._best is None or scores.mean() > self._best.mean()
+        if better and candidate.is_feasible:
             self._best = scores
 
     def is_hopeless(

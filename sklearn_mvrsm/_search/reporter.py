@@ -42,7 +42,8 @@ class Reporter:
             return False
         score = self._objective.score(candidate)
         sign = 1.0 if self._objective.greater_is_better else -1.0
-        if math.isfinite(score) and not sign * score <= sign * self._best_score:
+        better = math.isfinite(score) and not sign * score <= sign * self._best_score
+        if better and candidate.is_feasible:
             self._best_number, self._best_score = number, score
         result = self._result(number, candidate, score)
         return any([callback(result) for callback in self._callbacks])  # calls all
@@ -66,4 +67,5 @@ class Reporter:
             },
             fit_time=sum(ran) / len(ran) if ran else math.nan,
             restored=all(fold.started is None for fold in folds),
+            constraint=candidate.constraint,
         )

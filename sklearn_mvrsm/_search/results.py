@@ -29,6 +29,7 @@ def format_results(
     *,
     error_score: float,
     return_train_score: bool,
+    constrained: bool = False,
 ) -> dict[str, Any]:
     """Build ``cv_results_``.
 
@@ -47,6 +48,9 @@ def format_results(
         Stands for a score that could not be computed.
     return_train_score : bool
         Whether to add the columns of the training scores.
+    constrained : bool
+        Whether to add the column "constraint", by which infeasible candidates rank
+        behind feasible ones.
 
     Returns
     -------
@@ -61,10 +65,14 @@ def format_results(
         )
     results.update(param_columns([c.params for c in candidates]))
     results["params"] = [dict(c.params) for c in candidates]
+    constraint = None
+    if constrained:  # None, of a candidate that was pruned, becomes nan
+        constraint = np.array([c.constraint for c in candidates], dtype=np.float64)
+        results["constraint"] = constraint
     for metric in metrics:
         failed = _store_scores(results, candidates, "test", metric, error_score)
         means = results[f"mean_test_{metric}"]
-        results[f"rank_test_{metric}"] = rank_scores(means, failed)
+        results[f"rank_test_{metric}"] = rank_scores(means, failed, constraint)
         if return_train_score:
             _store_scores(results, candidates, "train", metric, error_score)
     results["status"] = _objects([c.status for c in candidates])
@@ -105,12 +113,15 @@ def param_columns(params: Sequence[Mapping[str, object]]) -> dict[str, Any]:
     return columns
 
 
-def rank_scores(means: FloatArray, failed: BoolArray) -> npt.NDArray[np.int32]:
+def rank_scores(
+    means: FloatArray, failed: BoolArray, constraint: FloatArray | None = None
+) -> npt.NDArray[np.int32]:
     """Return ranks from 1 for the highest mean; ties share the lowest rank.
 
     Candidates for which some fold has no score rank behind all the others, whatever
     number stands for the missing scores; means that are nan share the last rank. Where
-    every mean is nan all ranks are 1.
+    every mean is nan all ranks are 1. With a constraint, those that violate it are
+    between the two, the smallest violation first, and the highest mean of equal ones.
 
     Parameters
     ----------
@@ -118,6 +129,8 @@ def rank_scores(means: FloatArray, failed: BoolArray) -> npt.NDArray[np.int32]:
         Mean scores.
     failed : bool array of shape (n,)
         Whether some fold of the candidate lacks its score.
+    constraint : array of shape (n,) or None
+        What must be <= 0; nan where it is not known.
 
     Returns
     -------
@@ -129,6 +142,11 @@ def rank_scores(means: FloatArray, failed: BoolArray) -> npt.NDArray[np.int32]:
     order = np.searchsorted(levels, -means)  # nan: behind the last level
     order = np.where(missing, len(levels), order) + len(levels) * failed
     order[missing] = 2 * len(levels)
+    if constraint is not None:
+        violation = np.where(missing | failed, np.inf, np.maximum(constraint, 0.0))
+        violation[np.isnan(violation)] = np.inf
+        keys = np.column_stack([violation, order])
+        order = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
     ranks: npt.NDArray[np.int32] = rankdata(order, method="min").astype(np.int32)
     return ranks
 
@@ -257,17 +275,26 @@ def best_candidate(
     Parameters
     ----------
     refit : bool, str or callable
-        A callable chooses; then there is no ``best_score_``.
+        A callable chooses, among the feasible candidates if there are any; then there
+        is no ``best_score_``.
     metric : str
         The metric that the search follows.
     results : mapping
         The table of `format_results`.
     """
-    shown = results
-    if callable(refit):  # it may alter what it is given
-        shown = {name: column.copy() for name, column in results.items()}
-        shown["params"] = [copied(each, objects=False) for each in results["params"]]
+    shown, rows = results, list(range(len(results["params"])))
+    if callable(refit):
+        if "constraint" in results:
+            rows = np.flatnonzero(results["constraint"] <= 0.0).tolist() or rows
+        shown = {  # copies, which it may alter
+            name: [copied(column[row], objects=False) for row in rows]
+            if name == "params"
+            else column[rows]
+            for name, column in results.items()
+        }
     index = select_best_index(refit, metric, shown)
+    if len(shown["params"]) < len(results["params"]):
+        index = rows[index]
     best = {"best_index_": index, "best_params_": results["params"][index]}
     if not callable(refit):
         best["best_score_"] = results[f"mean_test_{metric}"][index]

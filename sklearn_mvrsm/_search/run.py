@@ -217,8 +217,7 @@ def _run_loop(
     printer = Printer(settings.verbose, *sizes, unit=objective.unit)
     observers: list[Observer] = [printer] if tree is None else [tree, printer]
     evaluator = _evaluator(settings, job, optimizer.checkpoint)
-    n_slots = evaluator.n_slots
-    warn_of_idle_slots(settings, n_splits, n_slots)
+    warn_of_idle_slots(settings, n_splits, n_slots := evaluator.n_slots)
     with contextlib.ExitStack() as stack:
         if settings.progress:
             unit, greater = objective.unit, objective.greater_is_better
@@ -238,6 +237,7 @@ def _run_loop(
             n_known=len(settings.known_results or ()),
             report=Reporter(settings.callback, objective).report,
             warn_exhausted=tree is not None,
+            constraint=objective.constraint_of,
             timeout=settings.timeout,
         )
         printer.begin()

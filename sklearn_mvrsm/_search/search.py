@@ -17,10 +17,12 @@ from sklearn_mvrsm._search.best_estimator import BestEstimatorMixin
 from sklearn_mvrsm._search.callbacks import TaskTree
 from sklearn_mvrsm._search.checks import (
     check_memory_limit,
+    check_metric_names,
     check_names,
     check_scorer_routing,
     check_target,
 )
+from sklearn_mvrsm._search.constraint import Constraint
 from sklearn_mvrsm._search.earlier import read_earlier_results
 from sklearn_mvrsm._search.failures import no_candidate_in_time, warn_of_failures
 from sklearn_mvrsm._search.notebook import SummaryMixin
@@ -139,13 +141,18 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         Results of the same objective that the optimiser learns from without a fit: a
         fitted search, a ``cv_results_`` (also as a data frame), pairs ``(params,
         score)``, or a list of these. They are no candidates of this search.
+    constraint : str or callable, default=None
+        What must be <= 0, and is known only after the fits: the name of one of several
+        metrics, whose mean counts, or a function that takes the candidate's row of
+        ``cv_results_`` as a dict and returns a number. See the Notes.
 
     Attributes
     ----------
     cv_results_ : dict of str to array or list
         A row a candidate, with the columns of ``GridSearchCV``, and ``status``
         ("ok", "error", "timeout", "out_of_memory", "crashed"), ``split{k}_status``
-        (those and "skipped") and ``split{k}_error`` (text, empty when ok).
+        (those and "skipped") and ``split{k}_error`` (text, empty when ok). The value of
+        a ``constraint`` is there, too.
     best_estimator_ : estimator
         Fitted on all data with the best parameters, if ``refit``.
     best_score_ : float
@@ -205,6 +212,12 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
     up depends on scores alone, not on ``n_jobs`` or time; but a slot saves nothing
     where all folds of a candidate run at once.
 
+    Candidates that violate the ``constraint`` rank behind all that satisfy it, by how
+    much they do, and before those that failed; nan is a failure. If none satisfies it,
+    the first of these is the best, with a warning. A callable ``refit`` sees the rows
+    that satisfy it only. The function, whose argument has neither ranks nor ``param_``
+    columns, is not called for candidates that failed or were given up.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -245,6 +258,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         "racing": ["boolean", Interval(numbers.Real, 0, 1, closed="neither")],
         "method": [StrOptions({"mvrsm", "paper"})],
         "progress": ["boolean"],
+        "constraint": [str, callable, None],
     }
 
     def __init__(
@@ -274,6 +288,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         progress: bool = False,
         callback: Any = None,
         known_results: Any = None,
+        constraint: Any = None,
     ) -> None:
         self.estimator = estimator
         self.param_space = param_space
@@ -288,15 +303,13 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         self.return_train_score = return_train_score
         self.verbose = verbose
         self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.n_pending = n_pending
+        self.n_jobs, self.n_pending = n_jobs, n_pending
         self.fit_timeout = fit_timeout
         self.fit_memory_limit = fit_memory_limit
         self.timeout = timeout
         self.checkpoint = checkpoint
-        self.racing = racing
-        self.method = method
-        self.progress, self.callback = progress, callback
+        self.racing, self.method = racing, method
+        self.progress, self.callback, self.constraint = progress, callback, constraint
 
     def __sklearn_tags__(self) -> object:
         """Return the tags of the inner estimator, but for array API support."""
@@ -380,10 +393,9 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         check_names(job.estimator, self.space_)
         race = Race(settings.racing) if settings.racing else None
         check = functools.partial(check_refit, self)
-        objective = Objective(scorers, settings.refit, check, race)
-        if hasattr(self.refit, "check_names"):  # a rule of `selection`
-            metrics = None if callable(self.scoring) else objective.names
-            self.refit.check_names(self.space_.names, metrics)
+        constraint = Constraint.of(settings)
+        objective = Objective(scorers, settings.refit, check, race, constraint)
+        check_metric_names(self, objective)
         settings = read_earlier_results(settings, self.space_, objective)
         default = None
         if settings.include_default:
@@ -429,6 +441,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
             objective.names,
             error_score=settings.score_of_failures,
             return_train_score=settings.return_train_score,
+            constrained=settings.constraint is not None,
         )
         chooses = bool(self.refit) or not objective.multimetric
         if chooses and any_score(outcome.candidates):

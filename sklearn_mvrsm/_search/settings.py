@@ -74,6 +74,7 @@ class Settings:
     return_train_score: bool = False
     racing: bool | float = False
     known_results: Any = None
+    constraint: str | Callable[[Mapping[str, Any]], float] | None = None
 
     @classmethod
     def of(cls, search: BaseSearchCV) -> Self:
@@ -132,7 +133,7 @@ class Settings:
         """
         options = {name: getattr(self, name) for name in _DECISIVE}
         points, known = self.initial_points or (), self.known_results or ()
-        return Decisive(options, self.refit, points, known)
+        return Decisive(options, self.refit, points, known, self.constraint)
 
     def plan(self) -> Plan:
         """Return the plan of a new search; its seed is drawn from ``random_state``."""

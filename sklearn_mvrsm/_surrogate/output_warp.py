@@ -12,6 +12,7 @@ compares likelihoods of ``y``, the slope of the warp included (Snelson, Rasmusse
 Ghahramani, NIPS 2003).
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,6 +58,13 @@ class OutputTransform:
         if self.warp == 0.0:
             return z
         return np.asarray(np.log1p(self.warp * z) / self.warp)
+
+    def threshold(self, value: float) -> float:
+        """Map a value that may be below the lowest, where the map is linear."""
+        z = (value - self.low) / self.scale
+        if self.warp == 0.0 or z <= 0.0:
+            return z
+        return math.log1p(self.warp * z) / self.warp
 
     def invert(
         self, mean: FloatArray, deviation: FloatArray

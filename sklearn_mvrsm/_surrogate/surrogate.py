@@ -43,6 +43,12 @@ class Surrogate:
         The box.
     seed : int
         Of the random directions and offsets.
+
+    Attributes
+    ----------
+    target : float
+        The value to improve on, on the scale of the surrogate: 0, to which the best
+        observation is mapped, unless it is set.
     """
 
     def __init__(self, domain: Domain, seed: int) -> None:
@@ -50,6 +56,7 @@ class Surrogate:
         self.seed = seed
         self.model = FittedModel(Kernel.default(domain, seed))
         self.output = OutputTransform(0.0, 1.0, 0.0)
+        self.target = 0.0
         self._clear(0)
 
     def _clear(self, rows: int) -> None:

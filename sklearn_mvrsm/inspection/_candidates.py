@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn_mvrsm.inspection._axes import Axis, parameter_axes, read_points
 from sklearn_mvrsm.inspection._drawing import (
     BEST,
+    GREY,
     Display,
     color_map,
     jitter,
@@ -44,6 +45,7 @@ class AllCandidates(Display):
     label: str
     n_parameters: int
     sign: int = 1
+    infeasible: BoolArray | None = None
 
     @classmethod
     def from_estimator(
@@ -84,6 +86,7 @@ class AllCandidates(Display):
             label=scores.label,
             n_parameters=n_parameters,
             sign=scores.sign,
+            infeasible=scores.infeasible,
         )
 
     @property
@@ -100,7 +103,8 @@ class CandidatesDisplay(AllCandidates):
 
     The candidates are shown as they are, without a model: a candidate is a point in the
     picture of each parameter that it has. Points are the brighter, the later they were
-    proposed. Candidates of one category are drawn apart.
+    proposed; those that violate a ``constraint`` are hollow. Candidates of one category
+    are drawn apart.
 
     Make it with :meth:`from_estimator`.
 
@@ -123,6 +127,8 @@ class CandidatesDisplay(AllCandidates):
         How many parameters the space has.
     sign : int, default=1
         1 where higher scores are better, -1 where lower values are.
+    infeasible : ndarray of bool of shape (n_candidates,), default=None
+        Whether a candidate violates the ``constraint``; None without one.
 
     Attributes
     ----------
@@ -187,6 +193,8 @@ class CandidatesDisplay(AllCandidates):
         notes = [self._shown, shown_in_part(n_hidden, self.sign)]
         if n_failed := int(self.failed.sum()):
             notes.append(f"{n_failed} failed (crosses)")
+        if n_infeasible := int(self._is_hollow.sum()):
+            notes.append(f"{n_infeasible} infeasible (hollow)")
         bar = self.figure_.colorbar(
             self.points_[0], ax=self.axes_, label="candidate", shrink=0.9
         )
@@ -202,11 +210,19 @@ class CandidatesDisplay(AllCandidates):
         )
         return np.asarray(self.sign * np.fmax.reduce(scores, axis=0))
 
+    @property
+    def _is_hollow(self) -> BoolArray:
+        none = np.zeros(len(self.scores), dtype=np.bool_)
+        return none if self.infeasible is None else self.infeasible
+
     def _plot_parameter(self, k: int, letters: int) -> None:
         axis, ax = self.axes[k], self.axes_[k]
         spread = _SPREAD if axis.ticks else 0.0
         at = self.values[:, k] + jitter(len(self.scores), spread)[:, 0]
-        known = np.flatnonzero(~np.isnan(self.scores) & ~np.isnan(at))
+        shown = ~np.isnan(self.scores) & ~np.isnan(at)
+        hollow = shown & self._is_hollow
+        ax.plot(at[hollow], self.scores[hollow], "o", mfc="none", mec=GREY, ms=3.5)
+        known = np.flatnonzero(shown & ~hollow)
         self.points_.append(
             ax.scatter(
                 at[known],

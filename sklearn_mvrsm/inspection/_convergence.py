@@ -39,8 +39,8 @@ class ConvergenceDisplay(Display):
         Whether something went wrong with a candidate. One without a score that has not
         failed was given up as hopeless (``racing``).
     best : ndarray, same shape
-        Best of the scores up to each candidate; nan before the first success. A search
-        that has ended keeps its best score while others go on.
+        Best of the scores of feasible candidates up to each one; nan before the first.
+        A search that has ended keeps its best score while others go on.
     label : str
         What the scores are.
     name : str
@@ -49,6 +49,8 @@ class ConvergenceDisplay(Display):
         How many of the first candidates the model did not propose.
     sign : int, default=1
         1 where higher scores are better, -1 where lower values are.
+    infeasible : ndarray of bool, same shape, default=None
+        Whether a candidate violates the ``constraint``; None without one.
 
     Attributes
     ----------
@@ -66,6 +68,8 @@ class ConvergenceDisplay(Display):
         Failed candidates, and those given up, at the bottom.
     initial_ : matplotlib line or None
         Where the part that the model did not propose ends.
+    infeasible_ : matplotlib line or None
+        Of one search: the candidates that violate the constraint, hollow.
 
     Examples
     --------
@@ -93,12 +97,14 @@ class ConvergenceDisplay(Display):
     name: str
     n_initial: int | None = None
     sign: int = 1
+    infeasible: BoolArray | None = None
     line_: Any = field(init=False)
     band_: Any = field(init=False, default=None)
     points_: Any = field(init=False)
     failures_: Any = field(init=False)
     given_up_: Any = field(init=False)
     initial_: Any = field(init=False, default=None)
+    infeasible_: Any = field(init=False, default=None)
 
     @classmethod
     def from_estimator(
@@ -132,11 +138,13 @@ class ConvergenceDisplay(Display):
         read = read_each(cls, search, metric)
         sign, longest = read[0].sign, max(len(each.values) for each in read)
         scores = np.full((len(read), longest), np.nan)
+        best = scores.copy()
         failed = np.zeros((len(read), longest), dtype=np.bool_)
         for row, each in enumerate(read):
             scores[row, : len(each.values)] = each.values
+            best[row, : len(each.values)] = each.best_so_far
             failed[row, : len(each.values)] = each.failed
-        best = sign * np.fmax.accumulate(sign * scores, axis=1)
+        best = sign * np.fmax.accumulate(sign * best, axis=1)
         if name is None:
             name = type(searches[0]).__name__
             name = f"{name} ({len(read)} searches)" if several else name
@@ -148,6 +156,7 @@ class ConvergenceDisplay(Display):
             name=name,
             n_initial=_n_initial(searches),
             sign=sign,
+            infeasible=None if several else read[0].infeasible,
         )
 
     def plot(
@@ -210,9 +219,24 @@ class ConvergenceDisplay(Display):
     def _plot_points(self, number: Any, color: Any, n_others: int) -> None:
         """Draw the candidates of one search, those without a score at the bottom."""
         one = self.scores.ndim == 1
+        scores = self.scores if one else np.full(len(number), np.nan)
+        if self.infeasible is not None and self.infeasible.any():
+            hollow, scores = scores, np.where(self.infeasible, np.nan, scores)
+            n = int(self.infeasible.sum())
+            (self.infeasible_,) = self.ax_.plot(
+                number[self.infeasible],
+                hollow[self.infeasible],
+                "o",
+                mfc="none",
+                color=color,
+                alpha=0.45,
+                markersize=4.0,
+                gid="candidates",
+                label=f"{n} infeasible",
+            )
         (self.points_,) = self.ax_.plot(
             number,
-            self.scores if one else np.full(len(number), np.nan),
+            scores,
             ".",
             color=color,
             alpha=0.45,

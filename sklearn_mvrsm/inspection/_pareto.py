@@ -112,10 +112,13 @@ class ParetoDisplay(Display):
         columns = [_column(search, name) for name in metrics]
         values = np.stack([values for values, _, _ in columns], axis=1)
         values[np.isnan(values).any(axis=1)] = np.nan
+        allowed = values.copy()
+        if "constraint" in search.cv_results_:
+            allowed[~(search.cv_results_["constraint"] <= 0.0)] = np.nan
         signs = columns[0][2], columns[1][2]
         return cls(
             values=values,
-            front=_front(values * signs),
+            front=_front(allowed * signs),
             labels=(columns[0][1], columns[1][1]),
             signs=signs,
         )
@@ -160,7 +163,8 @@ def _column(search: Any, name: str) -> tuple[FloatArray, str, int]:
         return seconds, "time of the evaluation (s)", -1
     if log is not None or name not in _TIMES:
         scores = read_scores(search, name)
-        return scores.values, scores.label, scores.sign
+        must_be_low = name == getattr(search, "constraint", None)
+        return scores.values, scores.label, -1 if must_be_low else scores.sign
     seconds = np.array(search.cv_results_[f"mean_{name}"], dtype=np.float64)
     return seconds, _TIMES[name], -1
 

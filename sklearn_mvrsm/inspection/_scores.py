@@ -114,6 +114,8 @@ class Scores:
         1 where higher is better, -1 where lower is.
     bounds : tuple of float
         Between which numbers the metric always is, as far as that is known.
+    infeasible : ndarray of bool of shape (n,) or None
+        Whether a candidate violates the constraint; None without one.
     """
 
     metric: str
@@ -122,6 +124,15 @@ class Scores:
     best: int | None
     sign: int = 1
     bounds: tuple[float, float] = (-math.inf, math.inf)
+    infeasible: BoolArray | None = None
+
+    @property
+    def best_so_far(self) -> FloatArray:
+        """Best score of the candidates up to each, infeasible ones left out."""
+        values = self.sign * self.values
+        if self.infeasible is not None:
+            values = np.where(self.infeasible, np.nan, values)
+        return np.asarray(self.sign * np.fmax.accumulate(values))
 
     @property
     def label(self) -> str:
@@ -132,8 +143,10 @@ class Scores:
     @property
     def order(self) -> IntArray:
         """Rows with a score, the best candidate first."""
-        order = np.argsort(-self.sign * self.values, kind="stable")
-        order = order[: int((~np.isnan(self.values)).sum())]
+        missing = np.isnan(self.values)
+        last = missing if self.infeasible is None else missing | self.infeasible
+        order = np.lexsort([-self.sign * self.values, last])
+        order = order[: int((~missing).sum())]
         return np.array(sorted(order.tolist(), key=lambda row: row != self.best), int)
 
 
@@ -295,7 +308,10 @@ def read_scores(search: Any, metric: str | None) -> Scores:
     if "status" in results and _stands_for_failures(search.error_score):
         missing |= results["status"] != "ok"
     values[missing] = np.nan
-    best = None if missing.all() else int(np.nanargmax(values))
+    infeasible = None
+    if "constraint" in results:
+        infeasible = ~(np.asarray(results["constraint"]) <= 0.0) & ~missing
+    best = _best(values, infeasible)
     if name == guide and best is not None:
         best = int(getattr(search, "best_index_", best))
     failed = missing & ~_given_up(results)
@@ -304,7 +320,14 @@ def read_scores(search: Any, metric: str | None) -> Scores:
         np.nanmax(values, initial=bounds[1]) > bounds[1]
     ):
         bounds = (-math.inf, math.inf)  # it is another metric than its name says
-    return Scores(name, values, failed, best, bounds=bounds)
+    return Scores(name, values, failed, best, bounds=bounds, infeasible=infeasible)
+
+
+def _best(values: FloatArray, infeasible: BoolArray | None) -> int | None:
+    """Return the row of the highest value of a feasible candidate."""
+    if infeasible is not None:
+        values = np.where(infeasible, np.nan, values)
+    return None if np.isnan(values).all() else int(np.nanargmax(values))
 
 
 def _read_values(optimizer: MVRSMOptimizer, metric: str | None) -> Scores:
@@ -317,8 +340,12 @@ def _read_values(optimizer: MVRSMOptimizer, metric: str | None) -> Scores:
         )
     failed = ~np.isfinite(values)
     values[failed] = np.nan
-    best = None if failed.all() else int(np.nanargmin(values))
-    return Scores(_VALUE, values, failed, best, sign=-1)
+    constraints = [trial.constraint for trial in optimizer.trials]
+    infeasible = None
+    if any(each is not None for each in constraints):
+        infeasible = ~(np.array(constraints, dtype=np.float64) <= 0.0) & ~failed
+    best = _best(-values, infeasible)
+    return Scores(_VALUE, values, failed, best, sign=-1, infeasible=infeasible)
 
 
 def _bounds(search: Any, metric: str) -> tuple[float, float]:

@@ -57,8 +57,10 @@ def to_study(
         search follows. Trial k is row k of ``cv_results_``, with the parameters that
         exist there. Scores of the folds are intermediate values, step k is fold k.
         Failed candidates have the state FAIL, those that ``racing`` gave up PRUNED.
-        Categories that are objects are named by their text. ``status``, fit times,
-        means of other metrics and texts of errors are user attributes.
+        The value of a ``constraint`` is that of optuna's trials, so that its best trial
+        is feasible, too. Categories that are objects are named by their text.
+        ``status``, fit times, means of other metrics and texts of errors are user
+        attributes.
 
     Raises
     ------
@@ -114,7 +116,7 @@ def _trials(search: MVRSMSearchCV) -> list[FrozenTrial]:
                 params=params,
                 distributions={name: distributions[name] for name in params},
                 user_attrs=_attributes(search, metrics, row),
-                system_attrs={},
+                system_attrs=_constraint(search, row),
                 intermediate_values={
                     k: float(score)
                     for k, score in enumerate(folds)
@@ -133,6 +135,12 @@ def _state(search: MVRSMSearchCV, row: int) -> TrialState:
     means = [results[name][row] for name in results if name.startswith("mean_test_")]
     finite = all(map(math.isfinite, means)) and results["status"][row] == "ok"
     return TrialState.COMPLETE if finite else TrialState.FAIL
+
+
+def _constraint(search: MVRSMSearchCV, row: int) -> dict[str, Any]:
+    """Return the constraint of a candidate where optuna's samplers put theirs."""
+    value = search.cv_results_.get("constraint", {row: math.nan})[row]
+    return {} if math.isnan(value) else {"constraints": [float(value)]}
 
 
 def _attributes(

@@ -21,6 +21,7 @@ from sklearn_mvrsm import (
     SpaceExhaustedError,
     minimize,
 )
+from sklearn_mvrsm._optimizer import observed_surrogate
 from sklearn_mvrsm._optimizer.mvrsm import MvrsmMethod
 from sklearn_mvrsm._paper.algorithm import PaperMethod
 from sklearn_mvrsm._space.base import UNSET
@@ -1189,6 +1190,101 @@ def test_an_optimum_on_the_edge_of_what_is_allowed_is_found():
         for method in ("random", "mvrsm")
     )
     assert ours < 0.2 * random
+
+
+@pytest.mark.parametrize("method", ["mvrsm", "paper"])
+def test_the_best_is_feasible(method):
+    optimizer = MVRSMOptimizer({"k": Integer(0, 9)}, method=method, random_state=0)
+    for k, value, constraint in [
+        (0, 3.0, -1.0),
+        (1, 1.0, 1e-9),
+        (2, 2.0, 0.0),
+        (3, 0.0, math.nan),
+        (4, -1.0, None),
+        (5, math.nan, -1.0),
+    ]:
+        optimizer.tell({"k": k}, value, constraint)
+    assert (optimizer.best_params, optimizer.best_value) == ({"k": 2}, 2.0)
+    constraints = [trial.constraint for trial in optimizer.trials]
+    np.testing.assert_array_equal(constraints[:3] + constraints[5:], [-1, 1e-9, 0, -1])
+    assert math.isnan(constraints[3])
+    assert constraints[4] is None
+    assert optimizer.ask()["k"] in range(10)
+
+
+def test_while_nothing_is_feasible_there_is_no_best():
+    optimizer = MVRSMOptimizer({"k": Integer(0, 9)})
+    optimizer.tell({"k": 0}, 1.0)
+    assert optimizer.best_params == {"k": 0}  # nothing is known of constraints yet
+    optimizer.tell({"k": 1}, 0.5, constraint=1.0)
+    assert optimizer.best_value == math.inf
+    with pytest.raises(ValueError, match="No configuration told satisfies"):
+        _ = optimizer.best_params
+    assert optimizer.predict([[0.0]])[0].shape == (1,)
+
+
+@pytest.mark.parametrize("constraint", ["a", True, [1.0]])
+def test_a_constraint_must_be_a_number(constraint):
+    optimizer = MVRSMOptimizer({"k": Integer(0, 9)})
+    with pytest.raises((TypeError, ValueError), match="'constraint' must"):
+        optimizer.tell({"k": 0}, 1.0, constraint)
+    assert optimizer.trials == ()
+
+
+def test_the_best_feasible_trial_is_not_forgotten(monkeypatch):
+    monkeypatch.setattr(observed_surrogate, "CAPACITY", 20)
+    optimizer = MVRSMOptimizer({"x": Real(0.0, 1.0)}, random_state=0)
+    optimizer.tell({"x": 0.5}, 0.5, -1.0)
+    for x in np.random.default_rng(0).random(60):
+        optimizer.tell({"x": x}, x / 4.0, 1.0)
+        optimizer.ask()
+    method = optimizer._method
+    assert len(method.observed.rows) <= 20
+    assert method.observed.rows[0] == 0
+    value = method.surrogate.output.apply(np.array([0.5]))[0]
+    assert method.surrogate.target == pytest.approx(value)
+
+
+def constrained(k, c, x, y):
+    """Return a value and a constraint, which is active where the value is least."""
+    value = (x - 0.6) ** 2 + (y - 0.6) ** 2 + 0.02 * (k - 6) ** 2 + 0.2 * (c != "b")
+    return value, x + y + 0.1 * k - 1.2 - 0.2 * (c == "c")
+
+
+SPACE_OF_CONSTRAINED = {
+    "k": Integer(0, 9),
+    "c": list("abc"),
+    "x": Real(-1.0, 1.0),
+    "y": Real(-1.0, 1.0),
+}
+
+
+@pytest.mark.statistical
+def test_the_best_beyond_a_constraint_is_found_next_to_it():
+    # c = b, k = 5, x = y = 0.35: as near to the unconstrained best as is allowed
+    optimizer = MVRSMOptimizer(SPACE_OF_CONSTRAINED, random_state=1)
+    for _ in range(50):
+        params = optimizer.ask()
+        optimizer.tell(params, *constrained(**params))
+    least = min(
+        2 * (max((1.2 - 0.1 * k) / 2, -1) - 0.6) ** 2 + 0.02 * (k - 6) ** 2
+        for k in range(10)
+    )
+    assert least <= optimizer.best_value < least + 0.01
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("slope", "bound"), [(1.0, -1.5), (0.0, 0.0)])
+def test_feasible_candidates_are_found_where_they_are_rare(slope, bound):
+    """A share of 0.0005 is allowed; with the slope 1 the best value there is -1.6."""
+    optimizer = MVRSMOptimizer(
+        {f"x{i}": Real(-1.0, 1.0) for i in range(4)}, random_state=0
+    )
+    for _ in range(50):
+        params = optimizer.ask()
+        x = np.array([*params.values()])
+        optimizer.tell(params, -slope * x.sum(), ((x - 0.3) ** 2).sum() - 0.04)
+    assert optimizer.best_value <= bound
 
 
 @pytest.mark.statistical
