@@ -40,14 +40,9 @@ class Job(Protocol):
     def raise_errors(self) -> bool:
         """Whether what it raises ends the search."""
 
-    def run(
-        self,
-        params: Mapping[str, Any],
-        fold: int,
-        task: Any = None,
-        new_estimator: Callable[[], Any] | None = None,
-    ) -> "FitReport":
-        """Run one candidate on one fold, in this process. See `run_fold`."""
+    @property
+    def run(self) -> Callable[..., "FitReport"]:
+        """Runs one candidate on one fold; `run_fold` has the arguments."""
 
 
 @dataclass(frozen=True)
@@ -94,15 +89,9 @@ class FitJob:
         """Threads that the estimator needs to do as it is told."""
         return threads_asked_for(self.estimator)
 
-    def run(
-        self,
-        params: Mapping[str, Any],
-        fold: int,
-        task: Any = None,
-        new_estimator: Callable[[], Any] | None = None,
-    ) -> "FitReport":
+    def run(self, *args: Any) -> "FitReport":
         """Fit and score one candidate on one fold. See `run_fold`."""
-        return run_fold(self, params, fold, task, new_estimator)
+        return run_fold(self, *args)
 
 
 @dataclass(frozen=True)
@@ -125,13 +114,7 @@ class FunctionJob:
     n_splits: ClassVar[int] = 1
     n_threads: ClassVar[int] = 1
 
-    def run(
-        self,
-        params: Mapping[str, Any],
-        fold: int,
-        task: Any = None,
-        new_estimator: Callable[[], Any] | None = None,
-    ) -> "FitReport":
+    def run(self, params: Mapping[str, Any], *unused: Any) -> "FitReport":
         """Call the function with one candidate."""
         begin = time.perf_counter()
         value = self.call(self.function, params)

@@ -117,8 +117,8 @@ def minimize(
         File in which every evaluation is kept. If it exists, the run goes on where it
         ended, as if it had never been interrupted; it is refused if it is of another
         function (told by its code and what it refers to), space or seed, or of other
-        arguments that decide about proposals or evaluations. A larger ``n_iter``
-        extends it.
+        arguments that decide about proposals or evaluations (``n_pending`` is one). A
+        larger ``n_iter`` extends it.
     progress : bool, default=False
         Whether to show a bar with the best value and the time left. It needs tqdm.
     callback : callable or list of callable, default=None
