@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -180,17 +181,15 @@ class MVRSMOptimizer:
 
     def __repr__(self) -> str:
         """Show the method, what has been observed, the best of it, and the space."""
-        failed = sum(not math.isfinite(trial.value) for trial in self._trials)
-        counts = f"{len(self._trials)} observed"
-        counts += f" ({failed} failed)" if failed else ""
-        counts += f", {len(self._pending)} pending" if self._pending else ""
+        n_failed = sum(not math.isfinite(trial.value) for trial in self._trials)
+        failed = f" ({n_failed} failed)" if n_failed else ""
+        pending = f", {len(self._pending)} pending" if self._pending else ""
         best = self._best()
         found = "none yet" if best is None else f"{best.value:.6g} at {best.params!r}"
-        space = repr(self.space).replace("\n", "\n  ")
         return (
-            f"MVRSMOptimizer: method {self._name!r}, {counts}\n"
-            f"  best: {' '.join(found.split())}\n  {space}"
-        )
+            f"MVRSMOptimizer: method {self._name!r}, {len(self._trials)} observed"
+            f"{failed}{pending}\n  best: {shorten(found, 80, placeholder=' …')}\n  "
+        ) + repr(self.space).replace("\n", "\n  ")
 
     # --- results --------------------------------------------------------------
 

@@ -314,7 +314,8 @@ def read(params: object) -> tuple[dict[str, Parameter], ...]:
     """Read what a user declared: a dict of parameters for each alternative."""
     alternatives = [params] if isinstance(params, Mapping) else params
     if not isinstance(alternatives, list | tuple) or not all(
-        isinstance(each, Mapping) for each in alternatives
+        isinstance(each, Mapping) and not hasattr(each, "constraints")
+        for each in alternatives
     ):
         raise TypeError(
             f"A space must be a dict, a list of dicts or a SearchSpace, got {params!r}"

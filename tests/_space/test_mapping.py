@@ -172,6 +172,11 @@ def test_without_leaves_the_rest_as_it_was():
             ValueError,
             "'model__kernel' being 'polly', which .* never offers",
         ),
+        (
+            lambda s: SearchSpace([s, {}]),
+            TypeError,
+            "a list of dicts or a SearchSpace, ",
+        ),
         (lambda s: models() | models(), ValueError, "no alternatives, got 2 and 2"),
         (lambda s: {"a": [X01, X01]} | s, TypeError, "'a' must be one parameter, got"),
     ],
