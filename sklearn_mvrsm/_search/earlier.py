@@ -170,5 +170,7 @@ def _rows(
         if status != "ok":
             yield row, each, math.nan, None
         elif not skipped[k]:
-            number = None if constraint is None else constraint.of_row(results, k)
+            number = None
+            if constraint is not None and math.isfinite(score):
+                number = constraint.of_row(results, k)
             yield row, each, float(score), number

@@ -218,7 +218,7 @@ def _warn_of_infeasible(results: Mapping[str, Any]) -> None:
     least = f"the least of them is {known.min():.4g}" if len(known) else "all are nan"
     warn(
         f"None of the {len(constraint)} candidates satisfies 'constraint', whose value "
-        f"must be <= 0: {least}. 'best_index_' is the candidate with the least value. "
+        f"must be <= 0: {least}. The candidate that violates it least ranks first. "
         "Search longer, or loosen the constraint."
     )
 

@@ -7,6 +7,7 @@ import math
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from estimators import Constant
 from sklearn.base import clone
@@ -202,7 +203,9 @@ def test_earlier_results_are_known_with_their_constraint(search):
     order = search.cv_results_["rank_test_score"].argsort()
     assert levels(first).tolist() == levels(search)[order[:5]].tolist()
     pair = ({"level": 0.9, "seconds": 0.0}, 0.9)
-    told = fitted(known_results=[search, pair], n_iter=2, constraint=by_row)
+    frame = pd.DataFrame(search.cv_results_)
+    frame.index += 7
+    told = fitted(known_results=[frame, pair], n_iter=2, constraint=by_row)
     trials = told.optimizer_.trials
     constraints = [trial.constraint for trial in trials[:12]]
     np.testing.assert_allclose(constraints, search.cv_results_["constraint"])
