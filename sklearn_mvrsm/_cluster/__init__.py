@@ -1,6 +1,6 @@
 """The same on other machines: dask, ray, and other backends of joblib."""
 
-from sklearn_mvrsm._cluster.backends import active_cluster
+from sklearn_mvrsm._cluster.backends import Cluster, active_cluster
 from sklearn_mvrsm._cluster.remote_pool import RemotePool
 
-__all__ = ["RemotePool", "active_cluster"]
+__all__ = ["Cluster", "RemotePool", "active_cluster"]

@@ -3,9 +3,8 @@
 import contextlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator
@@ -38,39 +37,30 @@ def threads_asked_for(estimator: Any) -> int:
     return max([1, *(int(n_jobs) for n_jobs in told if isinstance(n_jobs, Integral))])
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    """What a fit in another process must find there too.
+FitEnvironment = tuple[Mapping[str, object], Sequence[tuple[Any, ...]]]
+"""What a fit in another process must find there too: the settings of scikit-learn, and
+the filters of warnings."""
 
-    Attributes
-    ----------
-    config : mapping
-        The settings of scikit-learn.
-    filters : sequence of tuple
-        Those of the warnings.
-    """
 
-    config: Mapping[str, Any]
-    filters: Sequence[tuple[Any, ...]]
+def fit_environment() -> FitEnvironment:
+    """Return the environment of a fit in this thread."""
+    current = getattr(warnings, "_get_filters", lambda: warnings.filters)()
+    return get_config(), list(current)
 
-    @classmethod
-    def of_this_thread(cls) -> Self:
-        """Return those of this thread."""
-        current = getattr(warnings, "_get_filters", lambda: warnings.filters)()
-        return cls(get_config(), list(current))
 
-    @contextlib.contextmanager
-    def restored(self) -> Iterator[None]:
-        """Put them in force for the block."""
-        with config_context(**self.config), warnings.catch_warnings():
-            warnings.resetwarnings()
-            for action, message, category, module, line in self.filters:
-                warnings.filterwarnings(
-                    action,
-                    getattr(message, "pattern", message) or "",
-                    category,
-                    getattr(module, "pattern", module) or "",
-                    line,
-                    append=True,
-                )
-            yield
+@contextlib.contextmanager
+def restored(environment: FitEnvironment) -> Iterator[None]:
+    """Put an environment in force for a block."""
+    config, filters = environment
+    with config_context(**config), warnings.catch_warnings():
+        warnings.resetwarnings()
+        for action, message, category, module, line in filters:
+            warnings.filterwarnings(
+                action,
+                getattr(message, "pattern", message) or "",
+                category,
+                getattr(module, "pattern", module) or "",
+                line,
+                append=True,
+            )
+        yield

@@ -17,13 +17,17 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import joblib
+from joblib.parallel import get_active_backend
 from sklearn.base import clone
 
-from sklearn_mvrsm._cluster import RemotePool, active_cluster
-from sklearn_mvrsm._evaluation.environment import Surroundings
+from sklearn_mvrsm._evaluation.environment import (
+    FitEnvironment,
+    fit_environment,
+    restored,
+)
 from sklearn_mvrsm._evaluation.fold_fit import FitReport, Job, MisuseError
 from sklearn_mvrsm._evaluation.mapped_arrays import reduce_array
 from sklearn_mvrsm._evaluation.scores import ENDING_STATUSES, FoldScore, fold_score
@@ -38,10 +42,13 @@ from sklearn_mvrsm._execution import (
     read_payload,
     remove_leftovers,
 )
-from sklearn_mvrsm._joblib_compat import thread_limits
+from sklearn_mvrsm._joblib_compat import is_local_backend, thread_limits
+
+if TYPE_CHECKING:
+    from sklearn_mvrsm._cluster import Cluster
 
 
-class Memory(Protocol):
+class FoldStore(Protocol):
     """Knows folds that were finished before, and keeps new ones."""
 
     def recall(
@@ -72,7 +79,7 @@ class Evaluator:
         Bytes for one fit.
     killable : bool
         Whether fits must run where `close` can end them, even without limits.
-    memory : Memory or None
+    memory : FoldStore or None
         What it recalls is not fitted.
 
     Attributes
@@ -91,9 +98,9 @@ class Evaluator:
         timeout: float | None = None,
         memory_limit: int | None = None,
         killable: bool = False,
-        memory: Memory | None = None,
+        memory: FoldStore | None = None,
     ) -> None:
-        self._cluster = active_cluster(n_jobs)
+        self._cluster = _cluster_in_force(n_jobs)
         self.n_slots: int = (
             joblib.effective_n_jobs(n_jobs)
             if self._cluster is None
@@ -120,7 +127,7 @@ class Evaluator:
                 self._pool = stack.enter_context(InlinePool())
                 self._run = self._job.run
             else:
-                content = (self._job, Surroundings.of_this_thread())
+                content = (self._job, fit_environment())
                 reduce = functools.partial(reduce_array, by_path=self._cluster is None)
                 path = stack.enter_context(PayloadFile(content, reduce)).path
                 self._pool = self._new_pool(path)
@@ -136,6 +143,8 @@ class Evaluator:
     def _new_pool(self, path: str) -> Pool:
         asked_for = self._job.n_threads
         if self._cluster is not None:
+            from sklearn_mvrsm._cluster import RemotePool
+
             return RemotePool(
                 self._cluster,
                 path,
@@ -339,19 +348,28 @@ class _Record:
         )
 
 
+def _cluster_in_force(n_jobs: int | None) -> "Cluster | None":
+    """Return where fits are to run, if not on this machine."""
+    if is_local_backend(get_active_backend()[0]):
+        return None  # nor is what serves clusters imported, here or in any worker
+    from sklearn_mvrsm._cluster import active_cluster
+
+    return active_cluster(n_jobs)
+
+
 @functools.lru_cache(maxsize=1)
-def _open_job(path: str) -> tuple[Job, Surroundings]:
+def _open_job(path: str) -> tuple[Job, FitEnvironment]:
     """Open the job that this process works on, once."""
-    job, surroundings = read_payload(path)
-    return job, surroundings
+    job, environment = read_payload(path)
+    return job, environment
 
 
 def _run_mapped_fold(
     path: str, params: Mapping[str, Any], fold: int, task: Any
 ) -> FitReport:
     """Run a fold in a worker."""
-    job, surroundings = _open_job(path)
-    with surroundings.restored():
+    job, environment = _open_job(path)
+    with restored(environment):
         return job.run(params, fold, task, functools.partial(_new_estimator, path))
 
 

@@ -1,8 +1,7 @@
 """The folds of a search: drawn once, and given again to whoever asks."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,30 +15,25 @@ __all__ = ["FrozenFolds", "Split", "draw"]
 Split = tuple[IntArray, IntArray]
 
 
-@dataclass(frozen=True)
-class _Indices:
-    """Indices of samples in little memory: a bit a sample if they are ascending."""
+Packed = npt.NDArray[np.int32] | npt.NDArray[np.int64] | npt.NDArray[np.uint8]
 
-    stored: npt.NDArray[Any]
-    are_bits: bool
 
-    @classmethod
-    def of(cls, indices: IntArray, n_samples: int) -> Self:
-        """Choose how to keep the indices."""
-        kind = np.int32 if n_samples <= np.iinfo(np.int32).max else np.int64
-        ascending = bool((np.diff(indices) > 0).all())
-        if ascending and n_samples < 8 * np.dtype(kind).itemsize * len(indices):
-            mask = np.zeros(n_samples, dtype=np.bool_)
-            mask[indices] = True
-            return cls(np.packbits(mask), True)
-        return cls(indices.astype(kind), False)
+def _packed(indices: IntArray, n_samples: int) -> Packed:
+    """Return indices in little memory: a bit a sample if they are ascending."""
+    kind = np.int32 if n_samples <= np.iinfo(np.int32).max else np.int64
+    ascending = bool((np.diff(indices) > 0).all())
+    if ascending and n_samples < 8 * np.dtype(kind).itemsize * len(indices):
+        mask = np.zeros(n_samples, dtype=np.bool_)
+        mask[indices] = True
+        return np.packbits(mask)
+    return indices.astype(kind)
 
-    def restored(self, n_samples: int) -> IntArray:
-        """Return the indices as they were."""
-        if self.are_bits:
-            mask = np.unpackbits(self.stored, count=n_samples)
-            return np.flatnonzero(mask)
-        return self.stored.astype(np.intp)
+
+def _unpacked(packed: Packed, n_samples: int) -> IntArray:
+    """Return the indices that `_packed` was given."""
+    if packed.dtype == np.uint8:
+        return np.flatnonzero(np.unpackbits(packed, count=n_samples))
+    return packed.astype(np.intp)
 
 
 class FrozenFolds:
@@ -57,10 +51,7 @@ class FrozenFolds:
         everyone = np.arange(n_samples)
         self.n_samples = n_samples
         self._splits = tuple(
-            (
-                _Indices.of(everyone[train], n_samples),
-                _Indices.of(everyone[test], n_samples),
-            )
+            (_packed(everyone[train], n_samples), _packed(everyone[test], n_samples))
             for train, test in splits
         )
 
@@ -96,7 +87,7 @@ class FrozenFolds:
                 f"on, got {num_samples(X)}"
             )
         for train, test in self._splits:
-            yield train.restored(self.n_samples), test.restored(self.n_samples)
+            yield _unpacked(train, self.n_samples), _unpacked(test, self.n_samples)
 
     def get_n_splits(
         self,

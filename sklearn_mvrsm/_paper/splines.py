@@ -160,9 +160,6 @@ class Direction:
     signs: FloatArray
     offsets: FloatArray
 
-    def scaled(self, factor: float) -> "Direction":
-        return Direction(self.vector * factor, self.signs, self.offsets * factor)
-
 
 def stack(directions: list[Direction], d: int) -> RidgeSplines:
     sizes = [len(direction.signs) for direction in directions]

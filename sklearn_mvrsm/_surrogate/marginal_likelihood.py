@@ -68,12 +68,6 @@ class KernelTerms:
     similarity: FloatArray | None
     matern: FloatArray
 
-    def free(self) -> BoolArray:
-        """Return which hyperparameters the data can say anything about."""
-        kinds = [self.grams[k].any() for k in range(KINDS)]
-        overlap = [self.similarity is not None] * 4
-        return np.array([*kinds, *overlap, self.matern.any(), True])
-
 
 def maximise_posterior(
     terms: KernelTerms, y: FloatArray, start: Hyperparameters, steps: int
@@ -96,7 +90,7 @@ def maximise_posterior(
     loss : float
         Negative log posterior, comparable between calls on the same ``y``.
     """
-    free = terms.free()
+    free = _identifiable(terms)
 
     def loss(values: FloatArray) -> tuple[float, FloatArray]:
         theta = _updated(start, free, values)
@@ -138,7 +132,7 @@ def maximise_posterior_with_lengthscales(
     hyperparameters : Hyperparameters
     log_lengthscales : ndarray of shape (d,)
     """
-    free, centre = terms.free(), default_lengthscales(len(start[1]))
+    free, centre = _identifiable(terms), default_lengthscales(len(start[1]))
     m = int(free.sum())
 
     def loss(values: FloatArray) -> tuple[float, FloatArray]:
@@ -162,6 +156,13 @@ def maximise_posterior_with_lengthscales(
     first = np.concatenate([start[0].to_vector()[free], start[1]])
     found, _ = _minimise(loss, first, bounds, steps)
     return _updated(start[0], free, found[:m]), found[m:]
+
+
+def _identifiable(terms: KernelTerms) -> BoolArray:
+    """Return which hyperparameters the data can say anything about."""
+    kinds = [terms.grams[k].any() for k in range(KINDS)]
+    overlap = [terms.similarity is not None] * 4
+    return np.array([*kinds, *overlap, terms.matern.any(), True])
 
 
 def _updated(

@@ -95,7 +95,9 @@ def _in_units(domain: Domain, direction: Direction, relevance: FloatArray) -> Di
     width = domain.span[touched].sum()
     factor = np.sqrt(np.mean(relevance[touched] ** 2)) / width
     # few digits, so that products with integers are exact and kinks exactly on them
-    return direction.scaled(float(np.float32(factor)))
+    factor = float(np.float32(factor))
+    vector, offsets = direction.vector * factor, direction.offsets * factor
+    return Direction(vector, direction.signs, offsets)
 
 
 def _span_vectors(

@@ -11,7 +11,11 @@ from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingCl
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from sklearn_mvrsm._evaluation.environment import Surroundings, threads_asked_for
+from sklearn_mvrsm._evaluation.environment import (
+    fit_environment,
+    restored,
+    threads_asked_for,
+)
 from sklearn_mvrsm._joblib_compat import thread_limits
 
 
@@ -70,8 +74,8 @@ def test_what_joblib_was_told_wins():
 
 def test_settings_are_restored():
     with sklearn.config_context(transform_output="pandas", assume_finite=True):
-        surroundings = Surroundings.of_this_thread()
-    with surroundings.restored():
+        environment = fit_environment()
+    with restored(environment):
         assert sklearn.get_config()["transform_output"] == "pandas"
         assert sklearn.get_config()["assume_finite"]
     assert sklearn.get_config()["transform_output"] == "default"
@@ -93,20 +97,20 @@ def test_warning_filters_are_restored():
         warnings.simplefilter("ignore")
         warnings.filterwarnings("error", message="loud.*", category=UserWarning)
         warnings.filterwarnings("always", module=r"some\.module", message="Seen")
-        surroundings = Surroundings.of_this_thread()
+        environment = fit_environment()
         answers = [raised("Loud one"), raised("seen"), raised("other")]
     assert answers == ["error", "shown", "hidden"]
-    with warnings.catch_warnings(), surroundings.restored():
+    with warnings.catch_warnings(), restored(environment):
         assert [raised("Loud one"), raised("seen"), raised("other")] == answers
         assert raised("loud", DeprecationWarning) == "hidden"
 
 
-def test_surroundings_can_be_sent(tmp_path):
+def test_an_environment_can_be_sent(tmp_path):
     from sklearn_mvrsm._execution.payload import read_payload, write_payload
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=re.escape("a (pattern)"))
-        surroundings = Surroundings.of_this_thread()
+        environment = fit_environment()
     path = os.path.join(tmp_path, "payload")
-    write_payload(path, surroundings)
-    assert read_payload(path) == surroundings
+    write_payload(path, environment)
+    assert read_payload(path) == environment

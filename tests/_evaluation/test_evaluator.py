@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sklearn_mvrsm._evaluation.environment import Surroundings
+from sklearn_mvrsm._evaluation.environment import fit_environment
 from sklearn_mvrsm._evaluation.evaluator import Evaluator, _open_job, _run_mapped_fold
 from sklearn_mvrsm._evaluation.fold_fit import FitJob, FitReport, run_fold
 from sklearn_mvrsm._evaluation.scores import FoldScore
@@ -340,7 +340,7 @@ def test_what_a_worker_does_gives_what_the_caller_would(tmp_path):
     path = str(tmp_path / "payload")
     good = job(Constant())
     with sklearn.config_context(assume_finite=True):
-        write_payload(path, (good, Surroundings.of_this_thread()))
+        write_payload(path, (good, fit_environment()))
     report = _run_mapped_fold(path, {"level": 1.0}, 0, None)
     assert report.test_scores == run_fold(good, {"level": 1.0}, 0).test_scores
     assert _open_job(path) is _open_job(path)
