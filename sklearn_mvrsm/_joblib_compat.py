@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from multiprocessing import util
 from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import Any, cast
 
 from joblib.parallel import (
@@ -86,21 +87,21 @@ def one_worker_executor(
     return executor
 
 
-def executor_process(executor: Any) -> BaseProcess:
+def executor_process(executor: ProcessPoolExecutor) -> BaseProcess:
     """Return the process of a one-worker executor that has been given a task."""
     (process,) = executor._processes.values()
     assert isinstance(process, BaseProcess)
     return process
 
 
-def executor_thread(executor: Any) -> threading.Thread:
+def executor_thread(executor: ProcessPoolExecutor) -> threading.Thread:
     """Return the thread of an executor that has been given a task."""
     thread = executor._executor_manager_thread
     assert isinstance(thread, threading.Thread)
     return thread
 
 
-def close_result_writer(executor: Any) -> None:
+def close_result_writer(executor: ProcessPoolExecutor) -> None:
     """Close this process's writing end of the pipe for results, which it never uses.
 
     Else the thread of a one-worker executor that has begun to read a result waits for
@@ -109,7 +110,7 @@ def close_result_writer(executor: Any) -> None:
     executor._result_queue._writer.close()
 
 
-def report_death(executor: Any, process: Any) -> None:
+def report_death(executor: ProcessPoolExecutor, process: BaseProcess) -> None:
     """Report to an executor's thread that its process is gone, whoever holds a pipe."""
     if os.name == "posix":
         reader, writer = os.pipe()
@@ -120,7 +121,7 @@ def report_death(executor: Any, process: Any) -> None:
             executor._executor_manager_thread_wakeup.wakeup()
 
 
-def take_over_semaphores(executor: Any) -> list[str]:
+def take_over_semaphores(executor: ProcessPoolExecutor) -> list[str]:
     """Return the semaphores of an executor, which loky then leaves to the caller."""
     holders = [executor, executor._call_queue, executor._result_queue]
     values = [
@@ -140,7 +141,7 @@ def forbid_recycling() -> None:
 
 
 def redirect_tracker(
-    file: int, module: Any = resource_tracker, *, keep: bool = False
+    file: int, module: ModuleType = resource_tracker, *, keep: bool = False
 ) -> None:
     """Redirect the resource tracker of a module, by default loky's, to a file.
 
@@ -184,9 +185,9 @@ def is_local_backend(backend: object) -> bool:
 
 
 def submit_to_backend(
-    backend: Any,
-    nested: Any,
-    call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]],
+    backend: ParallelBackendBase,
+    nested: tuple[object, ...],
+    call: tuple[Callable[..., object], tuple[object, ...], dict[str, object]],
     on_result: Callable[[Any], None],
     on_error: Callable[[BaseException], None],
 ) -> None:

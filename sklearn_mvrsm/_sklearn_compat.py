@@ -15,7 +15,7 @@ from sklearn.metrics._scorer import _PassthroughScorer
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._split import _CVIterableWrapper
 from sklearn.model_selection._validation import _fit_and_score
-from sklearn.utils import metaestimators
+from sklearn.utils import Bunch, metaestimators
 from sklearn.utils._metadata_requests import SIMPLE_METHODS
 from sklearn.utils._param_validation import (
     Interval,
@@ -53,6 +53,8 @@ __all__ = [
     "select_best_index",
 ]
 
+
+Scorer = Callable[..., object]
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -125,13 +127,14 @@ def search_constraints() -> dict[str, list[Any]]:
     return dict(BaseSearchCV._parameter_constraints)
 
 
-def get_scorers(search: Any) -> Any:
+def get_scorers(search: BaseSearchCV) -> Scorer:
     """Return what scores a fit, as ``scoring`` and the estimator have it."""
+    scorers: Scorer
     scorers, _ = search._get_scorers()
     return scorers
 
 
-def routed_params(search: Any, params: Mapping[str, Any]) -> Any:
+def routed_params(search: BaseSearchCV, params: Mapping[str, object]) -> Bunch:
     """Choose what goes to the estimator, the splitter and the scorer.
 
     Parameters
@@ -149,7 +152,7 @@ def routed_params(search: Any, params: Mapping[str, Any]) -> Any:
     return search._get_routed_params_for_fit(dict(params))
 
 
-def check_refit(search: Any, metrics: Collection[str]) -> None:
+def check_refit(search: BaseSearchCV, metrics: Collection[str]) -> None:
     """Raise ValueError unless ``refit`` says which of several metrics counts."""
     search._check_refit_for_multimetric(metrics)
 
@@ -185,7 +188,7 @@ def requested_metadata(estimator: object) -> dict[str, dict[str, Any]]:
     }
 
 
-def root_callback_context(search: object, max_subtasks: int) -> Any:
+def root_callback_context(search: object, max_subtasks: int) -> object:
     """Open the callback context of ``search.fit``.
 
     Parameters
@@ -231,7 +234,7 @@ def lean_context(context: Any) -> Any:
     return lean
 
 
-def lean_caller(search: Any) -> Any:
+def lean_caller(search: BaseSearchCV) -> BaseSearchCV:
     """Copy a search without what only its own process can use.
 
     Parameters

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
+from types import ModuleType
 from typing import Any
 
 __all__ = [
@@ -342,11 +343,12 @@ class MLflowLogger:
         return f"{type(self).__name__}()"
 
 
-def _mlflow() -> Any:
+def _mlflow() -> ModuleType:
     try:
         import mlflow
     except ImportError as error:
         raise ImportError(
             "MLflowLogger needs MLflow, which 'pip install mlflow-skinny' installs"
         ) from error
-    return mlflow
+    module: ModuleType = mlflow
+    return module

@@ -73,7 +73,7 @@ class Journal:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], kind: str, header: Mapping[str, Any]
+        self, path: str | os.PathLike[str], kind: str, header: Mapping[str, object]
     ) -> None:
         self.path = os.fspath(path)
         self._magic = json.dumps({_FORMAT: kind})[:-1].encode()

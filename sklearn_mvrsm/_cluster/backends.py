@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import joblib
-from joblib.parallel import get_active_backend
+from joblib.parallel import ParallelBackendBase, get_active_backend
 
 from sklearn_mvrsm._joblib_compat import is_local_backend, submit_to_backend
 
@@ -60,12 +60,12 @@ class Cluster(Protocol):
     def open(self) -> None:
         """Make ready; in the thread of the caller."""
 
-    def share(self, data: object) -> Any:
+    def share(self, data: object) -> object:
         """Return what to give to functions instead of a large array: it goes once."""
 
     def submit(
         self, fn: Callable[..., object], args: tuple[object, ...], on_done: OnDone
-    ) -> Any:
+    ) -> object:
         """Run a function on a `Liveness` and ``args``; return a handle to cancel it.
 
         ``on_done`` is called with its result, in any thread.
@@ -98,7 +98,7 @@ def active_cluster(n_jobs: int | None) -> Cluster | None:
     wanted = default if n_jobs is None else n_jobs
     if is_local_backend(backend) or wanted == 1:
         return None
-    kinds: dict[str, Callable[[Any, int], Cluster]] = {
+    kinds: dict[str, Callable[[ParallelBackendBase, int], Cluster]] = {
         "DaskDistributedBackend": DaskCluster,
         "RayBackend": RayCluster,
     }
@@ -135,7 +135,7 @@ class BackendCluster:
         As for `active_cluster`.
     """
 
-    def __init__(self, backend: Any, n_jobs: int) -> None:
+    def __init__(self, backend: ParallelBackendBase, n_jobs: int) -> None:
         self._backend = backend
         self.n_slots = _n_slots(backend.effective_n_jobs(-1), n_jobs)
         self._resources = contextlib.ExitStack()
@@ -151,7 +151,7 @@ class BackendCluster:
             self._nested = self._backend.get_nested_backend()
             self._resources = stack.pop_all()
 
-    def share(self, data: object) -> Any:
+    def share(self, data: object) -> object:
         """Return the data: they go with each function that needs them."""
         return data
 
@@ -220,7 +220,7 @@ class DaskLiveness:
         return self._worker.status.name in ("closing", "closed", "failed")
 
 
-def _run_on_dask(marker: str, fn: Callable[..., object], *args: object) -> Any:
+def _run_on_dask(marker: str, fn: Callable[..., object], *args: object) -> object:
     return fn(DaskLiveness(marker), *args)
 
 
@@ -235,7 +235,7 @@ class DaskCluster:
         As for `active_cluster`.
     """
 
-    def __init__(self, backend: Any, n_jobs: int) -> None:
+    def __init__(self, backend: ParallelBackendBase, n_jobs: int) -> None:
         self._backend = backend
         self._client = backend.client
         self.n_slots = _n_slots(backend.effective_n_jobs(-1), n_jobs)
@@ -247,14 +247,14 @@ class DaskCluster:
         """Release the slot of the caller, if it runs in a task of the cluster."""
         self._resources.enter_context(self._backend.retrieval_context())
 
-    def share(self, data: object) -> Any:
+    def share(self, data: object) -> object:
         """Send an array to a process of the cluster, from which others read it."""
         self._check()
         return self._client.scatter(data, hash=False)
 
     def submit(
-        self, fn: Callable[..., Any], args: tuple[Any, ...], on_done: OnDone
-    ) -> Any:
+        self, fn: Callable[..., object], args: tuple[object, ...], on_done: OnDone
+    ) -> object:
         """Run a function. See `Cluster.submit`."""
         self._check()
         if self._marker is None or self._marker.cancelled():  # by a lost connection
@@ -264,7 +264,7 @@ class DaskCluster:
         future = self._client.submit(*call, **options)
         self._running.add(future)
 
-        def finish(future: Any) -> None:
+        def finish(future: "Future[object]") -> None:
             self._running.discard(future)
             try:
                 result = future.result()
@@ -307,7 +307,7 @@ class RayLiveness:
         One, of a task that goes on until the search ends or is gone.
     """
 
-    def __init__(self, interrupted: threading.Event, markers: list[Any]) -> None:
+    def __init__(self, interrupted: threading.Event, markers: list[object]) -> None:
         self._interrupted = interrupted
         self._markers = markers
 
@@ -325,15 +325,18 @@ class RayLiveness:
             return True
 
 
-def _run_on_ray(markers: list[Any], fn: Callable[..., Any], *args: Any) -> Any:
+def _run_on_ray(
+    markers: list[object], fn: Callable[..., object], *args: object
+) -> object:
     """Run a function in a thread, and watch in this one, which ray interrupts."""
     interrupted = threading.Event()
-    call = (fn, RayLiveness(interrupted, markers), *args)
-    future: Future[Any] | None = None
+    liveness = RayLiveness(interrupted, markers)
+    future: Future[object] | None = None
     with ThreadPoolExecutor(1) as executor:
         while future is None or not future.done():
             try:
-                future = executor.submit(*call) if future is None else future
+                if future is None:
+                    future = executor.submit(fn, liveness, *args)
                 wait([future], _POLL_SECONDS)
             except KeyboardInterrupt:
                 interrupted.set()
@@ -359,7 +362,7 @@ class RayCluster:
         As for `active_cluster`.
     """
 
-    def __init__(self, backend: Any, n_jobs: int) -> None:
+    def __init__(self, backend: ParallelBackendBase, n_jobs: int) -> None:
         import ray
 
         if not ray.is_initialized():
@@ -378,21 +381,21 @@ class RayCluster:
         marker = self._task_of(_sleep).options(num_cpus=0, max_retries=-1)
         self._markers = [marker.remote()]
 
-    def share(self, data: object) -> Any:
+    def share(self, data: object) -> object:
         """Put an array in ray's object store."""
         import ray
 
         return ray.put(data)
 
     def submit(
-        self, fn: Callable[..., Any], args: tuple[Any, ...], on_done: OnDone
-    ) -> Any:
+        self, fn: Callable[..., object], args: tuple[object, ...], on_done: OnDone
+    ) -> object:
         """Run a function. See `Cluster.submit`."""
         task = self._task_of(_run_on_ray).options(**self._options)
         reference = task.remote(self._markers, fn, *args)
         self._running.add(reference)
 
-        def finish(future: Any) -> None:
+        def finish(future: "Future[object]") -> None:
             self._running.discard(reference)
             error = future.exception()
             on_done(future.result() if error is None else Lost(error))

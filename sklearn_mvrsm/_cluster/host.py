@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.util import Finalize
-from typing import Any
 
 import joblib
+import numpy as np
+import numpy.typing as npt
 
 from sklearn_mvrsm._cluster.backends import Liveness
 from sklearn_mvrsm._execution import (
@@ -45,6 +46,8 @@ _CLOSE_TIMEOUT = 5.0
 _POLL_SECONDS = 0.1
 """Seconds between checks whether a running task is still wanted."""
 
+
+Data = npt.NDArray[np.uint8]
 
 _TASK_ID = 0
 """Names the task of a pool, which has one at a time."""
@@ -100,7 +103,7 @@ def run_on_host(
     config: HostConfig,
     blob: bytes,
     timeout: float | None,
-    data: Any = None,
+    data: object = None,
 ) -> HostReply:
     """Run a task for a search in this process of a cluster.
 
@@ -146,7 +149,7 @@ _hosts: dict[str, "FitHost"] = {}
 _registry = threading.Lock()
 
 
-def _host(config: HostConfig, liveness: Liveness, data: Any) -> "FitHost":
+def _host(config: HostConfig, liveness: Liveness, data: object) -> "FitHost":
     """Find the host of a search in this process, or make it."""
     with _registry:
         found = _hosts.get(config.key)
@@ -170,7 +173,7 @@ class FitHost:
         The bytes of a payload file.
     """
 
-    def __init__(self, config: HostConfig, liveness: Liveness, data: Any) -> None:
+    def __init__(self, config: HostConfig, liveness: Liveness, data: object) -> None:
         self._config = config
         self._liveness = liveness  # of the last task
         self._file = PayloadCopy(data)
@@ -304,7 +307,8 @@ class FitHost:
             return 0.0 if self._n_busy else time.monotonic() - self._last_used
 
 
-def _call_with_path(path: str, blob: bytes) -> Any:
+def _call_with_path(path: str, blob: bytes) -> object:
     """Run a task in a child."""
     fn, args = pickle.loads(blob)
-    return fn(path, *args)
+    result: object = fn(path, *args)
+    return result

@@ -113,8 +113,8 @@ class RemotePool(ReportingPool[_Task, _Note]):
     def submit(
         self,
         task_id: Hashable,
-        fn: Callable[..., Any],
-        *args: Any,
+        fn: Callable[..., object],
+        *args: object,
         timeout: float | None = None,
     ) -> None:
         """Queue a task; it is sent now if a slot is free. See `Pool.submit`.
@@ -178,7 +178,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
         except Exception as error:
             self._on_done(task, ticket, Lost(error))
 
-    def _on_done(self, task: _Task, ticket: object, result: Any) -> None:
+    def _on_done(self, task: _Task, ticket: object, result: object) -> None:
         """Note what became of a task; called in a thread of the cluster."""
         now = time.monotonic()
         with self._lock:
@@ -219,7 +219,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
             return None
         return self._reported(task, result, note.when) if result.outcome else None
 
-    def _abandon(self, task: _Task, result: Any, when: float) -> None:
+    def _abandon(self, task: _Task, result: object, when: float) -> None:
         """Note a task that ran, and whose outcome nobody wants."""
         if isinstance(result, HostReply) and result.elapsed > 0.0:
             slot = self._slot_of(result)
@@ -280,7 +280,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
         return Event(task.task_id, outcome, slot, started, finished)
 
 
-def _is_well(result: Any) -> bool:
+def _is_well(result: object) -> bool:
     """Return whether the next task can be sent without consulting the caller.
 
     After other outcomes the caller may want to drop tasks that wait.

@@ -13,7 +13,7 @@ _BOUND_BY_OPENMP = ("xgboost",)
 """Libraries that take no more threads than OpenMP has, whatever their ``n_jobs``."""
 
 
-def threads_asked_for(estimator: Any) -> int:
+def threads_asked_for(estimator: BaseEstimator) -> int:
     """Return how many threads OpenMP must have for an estimator to do as it is told.
 
     Parameters

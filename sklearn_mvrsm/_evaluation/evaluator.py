@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import joblib
 from joblib.parallel import get_active_backend
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from sklearn_mvrsm._evaluation.environment import (
     FitEnvironment,
     fit_environment,
     restored,
 )
-from sklearn_mvrsm._evaluation.fold_fit import FitReport, Job, MisuseError
+from sklearn_mvrsm._evaluation.fold_fit import FitReport, FoldContext, Job, MisuseError
 from sklearn_mvrsm._evaluation.mapped_arrays import reduce_array
 from sklearn_mvrsm._evaluation.scores import ENDING_STATUSES, FoldScore, fold_score
 from sklearn_mvrsm._execution import (
@@ -52,7 +52,7 @@ class FoldStore(Protocol):
     """Knows folds that were finished before, and keeps new ones."""
 
     def recall(
-        self, candidate: int, params: Mapping[str, Any]
+        self, candidate: int, params: Mapping[str, object]
     ) -> Mapping[int, FoldScore]:
         """Return the folds of a candidate that need not be fitted, by number."""
 
@@ -113,7 +113,7 @@ class Evaluator:
         no_limits = timeout is memory_limit is None and not killable
         self._in_caller = self._cluster is None and self.n_slots == 1 and no_limits
         self.raised: BaseException | None = None
-        self._tasks: dict[tuple[int, int], Any] = {}  # those that cannot travel
+        self._tasks: dict[tuple[int, int], FoldContext] = {}  # those that cannot travel
         self._records: dict[int, _Record] = {}
         self._decided: deque[FoldScore] = deque()
         self._resources = contextlib.ExitStack()
@@ -180,9 +180,9 @@ class Evaluator:
     def submit(
         self,
         candidate: int,
-        params: Mapping[str, Any],
+        params: Mapping[str, object],
         folds: Sequence[int],
-        tasks: Sequence[Any] | None = None,
+        tasks: Sequence[FoldContext] | None = None,
     ) -> None:
         """Evaluate a candidate; earlier candidates and folds go first.
 
@@ -204,7 +204,8 @@ class Evaluator:
             known = self._memory.recall(candidate, params)
         for fold in known.keys() & set(folds):
             self._arrive(record, known[fold])
-        for fold, task in zip(folds, tasks or [None] * len(folds), strict=True):
+        own: Sequence[FoldContext | None] = tasks or [None] * len(folds)
+        for fold, task in zip(folds, own, strict=True):
             if fold in known or fold in record.folds[record.n_kept :]:
                 continue
             if task is not None and self._cluster is not None:
@@ -365,7 +366,7 @@ def _open_job(path: str) -> tuple[Job, FitEnvironment]:
 
 
 def _run_mapped_fold(
-    path: str, params: Mapping[str, Any], fold: int, task: Any
+    path: str, params: Mapping[str, object], fold: int, task: FoldContext | None
 ) -> FitReport:
     """Run a fold in a worker."""
     job, environment = _open_job(path)
@@ -373,7 +374,7 @@ def _run_mapped_fold(
         return job.run(params, fold, task, functools.partial(_new_estimator, path))
 
 
-def _new_estimator(path: str) -> Any:
+def _new_estimator(path: str) -> BaseEstimator:
     """Return an unfitted copy of the job's estimator.
 
     What was read from the file need not allow copies, even where the original does: it
@@ -401,7 +402,7 @@ def _abandoned(run: Abandoned) -> FoldScore:
     )
 
 
-def _told_here(score: FoldScore, task: Any) -> FoldScore:
+def _told_here(score: FoldScore, task: FoldContext) -> FoldScore:
     """Call callbacks here for a fold that ended on another machine."""
     if score.slot is None:  # whoever reads the record says that it has begun and ended
         return score

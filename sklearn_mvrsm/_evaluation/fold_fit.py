@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self
 
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from sklearn_mvrsm._evaluation.environment import threads_asked_for
 from sklearn_mvrsm._execution import (
@@ -23,6 +23,33 @@ from sklearn_mvrsm._execution import (
     shortened,
 )
 from sklearn_mvrsm._sklearn_compat import MultimetricScorer, fit_and_score
+
+
+class FoldContext(Protocol):
+    """The callback context of one fold, whose block is entered where the fold runs.
+
+    Attributes
+    ----------
+    caller : object
+        What the callbacks see as the search.
+    stop : bool or None
+        Whether a callback asks to stop; None before the end of the fold.
+    failure : BaseException or None
+        What a callback raised.
+    """
+
+    @property
+    def caller(self) -> object: ...
+
+    stop: bool | None
+    failure: BaseException | None
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(self, *exc_info: object) -> None: ...
+
+    def call_on_fit_task_begin(self, **kwargs: object) -> object:
+        """Call the hooks of the begin of the fold."""
 
 
 class Job(Protocol):
@@ -114,7 +141,7 @@ class FunctionJob:
     n_splits: ClassVar[int] = 1
     n_threads: ClassVar[int] = 1
 
-    def run(self, params: Mapping[str, Any], *unused: Any) -> "FitReport":
+    def run(self, params: Mapping[str, Any], *unused: object) -> "FitReport":
         """Call the function with one candidate."""
         begin = time.perf_counter()
         value = self.call(self.function, params)
@@ -156,10 +183,10 @@ class FitReport:
 
 def run_fold(
     job: FitJob,
-    params: Mapping[str, Any],
+    params: Mapping[str, object],
     fold: int,
-    task: Any = None,
-    new_estimator: Callable[[], Any] | None = None,
+    task: FoldContext | None = None,
+    new_estimator: Callable[[], BaseEstimator] | None = None,
 ) -> FitReport:
     """Fit and score one candidate on one fold, in this process.
 
@@ -217,7 +244,7 @@ def _fit(
     params: Mapping[str, object],
     fold: int,
     scorer: "_CarefulScorer",
-    task: object,
+    task: FoldContext | None,
 ) -> dict[str, Any]:
     train, test = job.splits[fold]
     return fit_and_score(
@@ -243,7 +270,7 @@ def _fit(
 class _CarefulScorer:
     """A scorer whose scores are floats by name, without those that failed."""
 
-    def __init__(self, scorer: Any, raise_errors: bool) -> None:
+    def __init__(self, scorer: Callable[..., object], raise_errors: bool) -> None:
         self._scorer = scorer
         self._raise_errors = raise_errors
         self._pid = os.getpid()
@@ -266,7 +293,7 @@ class _CarefulScorer:
             self.errors.append(outcome.traceback)
             return {}
         self.multimetric = isinstance(scores, dict)
-        named = scores if self.multimetric else {"score": scores}
+        named = scores if isinstance(scores, dict) else {"score": scores}
         floats = {name: self._number(name, score) for name, score in named.items()}
         return {name: score for name, score in floats.items() if score is not None}
 

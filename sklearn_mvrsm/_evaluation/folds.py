@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.model_selection import BaseCrossValidator
 
 from sklearn_mvrsm._domain import IntArray
 from sklearn_mvrsm._sklearn_compat import listed_folds, num_samples
@@ -15,7 +16,7 @@ __all__ = ["FrozenFolds", "Split", "draw"]
 Split = tuple[IntArray, IntArray]
 
 
-Packed = npt.NDArray[np.int32] | npt.NDArray[np.int64] | npt.NDArray[np.uint8]
+Packed = npt.NDArray[np.integer]
 
 
 def _packed(indices: IntArray, n_samples: int) -> Packed:
@@ -32,7 +33,7 @@ def _packed(indices: IntArray, n_samples: int) -> Packed:
 def _unpacked(packed: Packed, n_samples: int) -> IntArray:
     """Return the indices that `_packed` was given."""
     if packed.dtype == np.uint8:
-        return np.flatnonzero(np.unpackbits(packed, count=n_samples))
+        return np.flatnonzero(np.unpackbits(packed.view(np.uint8), count=n_samples))
     return packed.astype(np.intp)
 
 
@@ -104,7 +105,9 @@ class FrozenFolds:
         return f"<FrozenFolds: {len(self._splits)} folds of {self.n_samples} samples>"
 
 
-def draw(cv: Any, X: Any, y: Any, split_params: Mapping[str, Any]) -> list[Split]:
+def draw(
+    cv: BaseCrossValidator, X: object, y: object, split_params: Mapping[str, object]
+) -> list[Split]:
     """Draw the folds of a splitter, in any form that selects samples.
 
     Each half may be indices or a mask, in an array, series, list, tuple, range or

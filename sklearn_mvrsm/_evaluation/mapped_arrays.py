@@ -28,7 +28,7 @@ _BLOCK_BYTES = 2**18
 """How much of an array is copied at a time to be written."""
 
 
-def reduce_array(value: object, *, by_path: bool) -> Any:
+def reduce_array(value: object, *, by_path: bool) -> object:
     """Return how to pickle a large array, so that it can be mapped: a `Reducer`.
 
     What it gives back has the layout in memory that the array has, or one without the
@@ -111,7 +111,7 @@ def _reduce_block(block: Any) -> Any:
 
 
 @functools.cache
-def _restorer_of_blocks() -> tuple[Any, Any] | None:
+def _restorer_of_blocks() -> tuple[object, object] | None:
     """Return the blocks of pandas that hold an array, and what restores one.
 
     None where their parts are not as expected.

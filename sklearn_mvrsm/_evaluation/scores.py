@@ -157,7 +157,7 @@ _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
 }
 
 
-def to_record(fold: FoldScore) -> dict[str, Any]:
+def to_record(fold: FoldScore) -> dict[str, object]:
     """Return what outlives the search that a fold ran in, by JSON's types."""
     record = {name: getattr(fold, name) for name in _RULES}
     for part in ("test_scores", "train_scores"):

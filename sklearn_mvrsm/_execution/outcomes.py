@@ -106,7 +106,9 @@ class Abandoned:
 
 
 def attempt(
-    fn: Callable[..., Any], args: tuple[Any, ...] = (), memory_limit: int | None = None
+    fn: Callable[..., object],
+    args: tuple[object, ...] = (),
+    memory_limit: int | None = None,
 ) -> Returned | Raised | OutOfMemory:
     """Call a function and say what became of it.
 

@@ -116,7 +116,7 @@ class PayloadCopy(PayloadFile):
         What is in the file.
     """
 
-    def __init__(self, data: Any) -> None:
+    def __init__(self, data: object) -> None:
         super().__init__(data)
         self._opened: BinaryIO | None = None
 
@@ -206,13 +206,13 @@ class _Pickler(CloudPickler):  # type: ignore[misc]  # base is Any: cloudpickle 
         In the order in which they are to be read.
     """
 
-    def __init__(self, file: Any, reduce: Reducer | None) -> None:
+    def __init__(self, file: object, reduce: Reducer | None) -> None:
         super().__init__(file, protocol=5, buffer_callback=self._is_small)
         self._reduce = reduce
         self._tokens: dict[int, tuple[bytearray, Blocks]] = {}
         self.buffers: list[Blocks] = []
 
-    def reducer_override(self, value: object) -> Any:
+    def reducer_override(self, value: object) -> object:
         """Pickle blocks as a buffer, and what the reducer knows as it says."""
         if type(value) is Blocks:
             if value.n_bytes < MIN_MAPPED:

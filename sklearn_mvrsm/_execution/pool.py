@@ -71,8 +71,8 @@ class Pool(ABC):
     def submit(
         self,
         task_id: Hashable,
-        fn: Callable[..., Any],
-        *args: Any,
+        fn: Callable[..., object],
+        *args: object,
         timeout: float | None = None,
     ) -> None:
         """Queue a task.
@@ -246,8 +246,8 @@ class InlinePool(Pool):
     def submit(
         self,
         task_id: Hashable,
-        fn: Callable[..., Any],
-        *args: Any,
+        fn: Callable[..., object],
+        *args: object,
         timeout: float | None = None,
     ) -> None:
         """Queue a task, without a limit. See `Pool.submit`."""

@@ -16,9 +16,11 @@ import shutil
 import sys
 import threading
 from collections import Counter
-from importlib.machinery import PathFinder
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 from multiprocessing import Pipe, resource_tracker, util
 from multiprocessing.connection import Connection
+from types import ModuleType
 from typing import Any
 
 from sklearn_mvrsm._joblib_compat import redirect_tracker
@@ -162,7 +164,9 @@ class _Redirection:
             if name in sys.modules:
                 redirect_tracker(self._file, sys.modules[name], keep=keep)
 
-    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         """Find the module of the other tracker, as others would."""
         if name != _OTHER:
             return None
@@ -171,7 +175,7 @@ class _Redirection:
         if loader is not None:
             run = loader.exec_module
 
-            def run_and_redirect(module: object) -> None:
+            def run_and_redirect(module: ModuleType) -> None:
                 run(module)
                 redirect_tracker(self._file, module)
 

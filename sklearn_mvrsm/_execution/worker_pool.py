@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing import Pipe
-from typing import Any
 
 from sklearn_mvrsm._execution.child import encode_task
 from sklearn_mvrsm._execution.outcomes import (
@@ -147,8 +146,8 @@ class WorkerPool(ReportingPool[Task, _Note]):
     def submit(
         self,
         task_id: Hashable,
-        fn: Callable[..., Any],
-        *args: Any,
+        fn: Callable[..., object],
+        *args: object,
         timeout: float | None = None,
     ) -> None:
         """Queue a task; it starts now if a slot is free. See `Pool.submit`."""

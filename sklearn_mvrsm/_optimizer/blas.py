@@ -10,7 +10,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -18,7 +17,7 @@ __all__ = ["single_threaded"]
 
 
 @cache
-def _libraries() -> Any:
+def _libraries() -> ThreadpoolController:
     """Return what is loaded: NumPy's and SciPy's BLAS."""
     return ThreadpoolController().select(user_api="blas")
 

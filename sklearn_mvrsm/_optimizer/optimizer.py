@@ -137,7 +137,7 @@ class MVRSMOptimizer:
 
     def __init__(
         self,
-        space: Any,
+        space: object,
         *,
         method: str = "mvrsm",
         n_initial_points: int | None = None,
@@ -238,7 +238,7 @@ class MVRSMOptimizer:
 
     # --- ask and tell ---------------------------------------------------------
 
-    def enqueue(self, params: Mapping[str, Any]) -> None:
+    def enqueue(self, params: Mapping[str, object]) -> None:
         """Queue parameters for :meth:`ask`, before proposals of the method.
 
         Parameters
@@ -289,7 +289,7 @@ class MVRSMOptimizer:
 
     def tell(
         self,
-        params: Mapping[str, Any],
+        params: Mapping[str, object],
         value: float,
         constraint: float | None = None,
     ) -> None:
@@ -365,13 +365,13 @@ class MVRSMOptimizer:
         with single_threaded():
             return self._method.predict(self._history(), canonical)
 
-    def _canonical(self, params: Mapping[str, Any]) -> FloatArray:
+    def _canonical(self, params: Mapping[str, object]) -> FloatArray:
         return self.space.canonical(self.space.encode(params))
 
     def _pending_at(self, point: FloatArray, params: Params) -> _Pending:
         return _Pending(params, self._originals.restored(params), point)
 
-    def _own(self, params: Mapping[str, Any], point: FloatArray) -> Params:
+    def _own(self, params: Mapping[str, object], point: FloatArray) -> Params:
         """Return params with the declared objects instead of others that equal them."""
         declared = self.space.decode(point)
         return {
@@ -379,7 +379,7 @@ class MVRSMOptimizer:
             for name, value in params.items()
         }
 
-    def _settle(self, params: Mapping[str, Any]) -> tuple[Params, FloatArray]:
+    def _settle(self, params: Mapping[str, object]) -> tuple[Params, FloatArray]:
         """Return ``params`` and their point, no longer pending if they were."""
         for i, pending in enumerate(self._pending):
             same = pending.given.keys() == params.keys()

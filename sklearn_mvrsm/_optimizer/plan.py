@@ -14,7 +14,9 @@ __all__ = ["Plan", "enqueue_first", "make_optimizer"]
 
 
 def enqueue_first(
-    optimizer: MVRSMOptimizer, points: Sequence[Mapping[str, Any]], n_iter: int | None
+    optimizer: MVRSMOptimizer,
+    points: Sequence[Mapping[str, object]],
+    n_iter: int | None,
 ) -> None:
     """Enqueue configurations; warn where they are more than ``n_iter``.
 
@@ -63,9 +65,9 @@ def make_optimizer(
     plan: Plan,
     method: str,
     n_iter: int | None,
-    points: Sequence[Mapping[str, Any]] = (),
-    default: Mapping[str, Any] | None = None,
-    portfolio: Sequence[Mapping[str, Any]] = (),
+    points: Sequence[Mapping[str, object]] = (),
+    default: Mapping[str, object] | None = None,
+    portfolio: Sequence[Mapping[str, object]] = (),
     known: Sequence[tuple[Any, ...]] = (),
 ) -> MVRSMOptimizer:
     """Make the optimiser of a search, with its first candidates queued.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_mvrsm._domain import BoolArray, FloatArray
+from sklearn_mvrsm._sklearn_compat import BaseSearchCV
 
 __all__ = ["SummaryMixin"]
 
@@ -65,7 +66,7 @@ class SummaryMixin:
         return bundle
 
 
-def summary(search: Any) -> str:
+def summary(search: BaseSearchCV) -> str:
     """Return the summary of a search as HTML; empty while it has no results.
 
     Parameters
@@ -132,7 +133,7 @@ def _text(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def edge_warning(search: Any) -> str:
+def edge_warning(search: BaseSearchCV) -> str:
     """Name the winner's parameters that are at an end of their range; may be empty."""
     row = getattr(search, "best_index_", None)
     if row is None:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sklearn.base import OneToOneFeatureMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.pipeline import Pipeline
 
 from sklearn_mvrsm._description import is_estimator
@@ -109,7 +109,7 @@ _SHARES = {
 }
 
 
-def data_sizes(estimator: Any, X: Any) -> dict[str, int]:
+def data_sizes(estimator: BaseEstimator, X: object) -> dict[str, int]:
     """Return the sizes of the data that the model within an estimator is fitted on.
 
     Parameters

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
@@ -263,20 +263,20 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
 
     def __init__(
         self,
-        estimator: Any,
-        param_space: Any,
+        estimator: BaseEstimator,
+        param_space: object,
         *,
         n_iter: int | None = 50,
         n_initial_points: int | None = None,
-        initial_points: Any = None,
+        initial_points: object = None,
         include_default: bool = True,
-        scoring: Any = None,
+        scoring: object = None,
         refit: Any = True,
-        cv: Any = None,
-        error_score: Any = np.nan,
+        cv: object = None,
+        error_score: float | str = np.nan,
         return_train_score: bool = False,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: object = None,
         n_jobs: int | None = None,
         n_pending: int = 2,
         fit_timeout: float | None = None,
@@ -286,9 +286,9 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         racing: bool | float = False,
         method: str = "mvrsm",
         progress: bool = False,
-        callback: Any = None,
-        known_results: Any = None,
-        constraint: Any = None,
+        callback: object = None,
+        known_results: object = None,
+        constraint: object = None,
     ) -> None:
         self.estimator = estimator
         self.param_space = param_space

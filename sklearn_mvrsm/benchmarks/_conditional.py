@@ -21,7 +21,7 @@ from sklearn_mvrsm.benchmarks._problem import Params, Problem
 _NODES = 3  # sensors, and computers, that the guidance system has at most
 
 
-def _jenatton() -> dict[str, Any]:
+def _jenatton() -> dict[str, object]:
     bit, real = Categorical((0, 1)), Real(0.0, 1.0)
     return {
         "x1": bit,
@@ -36,7 +36,7 @@ def _jenatton() -> dict[str, Any]:
     }
 
 
-def _goldstein() -> dict[str, Any]:
+def _goldstein() -> dict[str, object]:
     x, z = Real(0.0, 100.0), Integer(0, 2)
     return {
         "x1": x,
@@ -53,7 +53,7 @@ def _goldstein() -> dict[str, Any]:
     }
 
 
-def _rosenbrock() -> dict[str, Any]:
+def _rosenbrock() -> dict[str, object]:
     """Return parameters whose w is the published w1 and w2: pairs of them decide."""
     pairs = {
         "x3": ["00", "01", "10"],
@@ -70,7 +70,7 @@ def _rosenbrock() -> dict[str, Any]:
     return parameters
 
 
-def _network() -> dict[str, Any]:
+def _network() -> dict[str, object]:
     return {
         "layers": Integer(1, 3),
         "rate": Real(-5.0, -2.0),
@@ -83,7 +83,7 @@ def _network() -> dict[str, Any]:
     }
 
 
-def _guidance() -> dict[str, Any]:
+def _guidance() -> dict[str, object]:
     """Return the size of each node and a wire for each pair of them.
 
     The package makes a node no smaller than the one before it, and adds a wire to one
@@ -194,8 +194,8 @@ def make_conditional(name: str, budget: int = 100) -> Problem:
 
 
 def _of_library(
-    module: str, name: str, parameters: Mapping[str, Any]
-) -> Callable[[Mapping[str, Any]], float]:
+    module: str, name: str, parameters: Mapping[str, object]
+) -> Callable[[Mapping[str, object]], float]:
     """Return the function of a class of the package."""
     library = require(f"sb_arch_opt.problems.{module}", "sb-arch-opt")
     problem = getattr(library, name)()

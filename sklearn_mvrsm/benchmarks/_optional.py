@@ -2,14 +2,14 @@
 
 import warnings
 from importlib import import_module
-from typing import Any
+from types import ModuleType
 
 
 class MissingLibraryError(ImportError):
     """A library that a problem or a method needs is not installed."""
 
 
-def require(module: str, distribution: str) -> Any:
+def require(module: str, distribution: str) -> ModuleType:
     """Import and return a module, or say what to install.
 
     Parameters

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def _trials(points: list[dict[str, float]], by_name: Mapping[str, Variable]) -> 
     return trials
 
 
-def _space(hyperopt: Any, variables: tuple[Variable, ...]) -> dict[str, object]:
+def _space(hyperopt: ModuleType, variables: tuple[Variable, ...]) -> dict[str, object]:
     """Return the search space: each variable a node, its children in its choices.
 
     A node whose parent has several accepted values is shared among the branches,
@@ -105,7 +106,9 @@ def _check(variables: tuple[Variable, ...]) -> None:
                 )
 
 
-def _node(hp: Any, v: Variable, children: Mapping[int, dict[str, Any]]) -> object:
+def _node(
+    hp: ModuleType, v: Variable, children: Mapping[int, dict[str, Any]]
+) -> object:
     if v.kind == "category":
         branches = [{"place": place, "below": children[place]} for place in children]
         return hp.choice(v.name, branches)

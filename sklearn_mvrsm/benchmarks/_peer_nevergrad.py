@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def nevergrad(problem: Meter, budget: int, seed: int) -> Sequence[float]:
     return problem.values
 
 
-def _parameter(p: Any, v: Variable, start: Any) -> object:
+def _parameter(p: ModuleType, v: Variable, start: object) -> object:
     if v.kind == "category":
         choice = p.Choice(list(v.values))
         choice.value = start

@@ -6,6 +6,7 @@ Its result depends on the hash seed of the process; the runner fixes PYTHONHASHS
 import tempfile
 import warnings
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 from sklearn_mvrsm.benchmarks._optional import require
@@ -67,7 +68,7 @@ def configuration_space(variables: tuple[Variable, ...], seed: int) -> object:
     return space
 
 
-def _hyperparameter(module: Any, v: Variable) -> object:
+def _hyperparameter(module: ModuleType, v: Variable) -> object:
     if v.kind == "category":
         return module.CategoricalHyperparameter(v.name, v.values)
     if v.kind == "real":

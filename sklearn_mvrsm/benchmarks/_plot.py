@@ -151,7 +151,7 @@ def _draw_values(
     ax.set(xlabel="evaluations after the initial points", ylabel="best value so far")
 
 
-def _colour(colours: Sequence[Any], k: int) -> Any:
+def _colour(colours: Sequence[object], k: int) -> object:
     """Return the k-th colour: the strong ones first, then the pale ones."""
     return colours[(2 * k + k // 10) % 20]
 

@@ -4,6 +4,7 @@ import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 __all__ = ["Sleeper"]
@@ -30,7 +31,7 @@ class Sleeper(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # base is 
         self.level = level
         self.spread = spread
 
-    def fit(self, X: Any, y: Any) -> "Sleeper":
+    def fit(self, X: ArrayLike, y: ArrayLike) -> "Sleeper":
         """Sleep."""
         seed = [int(1e9 * self.level), int(np.abs(np.asarray(X)).sum())]
         time.sleep(self.seconds * np.random.default_rng(seed).lognormal(0, self.spread))

@@ -9,10 +9,10 @@ import gzip
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from sklearn_mvrsm.benchmarks._problem import Box, Problem
 from sklearn_mvrsm.benchmarks._steel import SPACE_FILE, read_space
@@ -64,7 +64,7 @@ class FlatForest:
         With one output.
     """
 
-    def __init__(self, forest: Any) -> None:
+    def __init__(self, forest: BaseEstimator) -> None:
         trees = [estimator.tree_ for estimator in forest.estimators_]
         self._roots = np.cumsum([0, *(tree.node_count for tree in trees[:-1])])
         sizes = [tree.node_count for tree in trees]

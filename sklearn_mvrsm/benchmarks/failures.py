@@ -10,9 +10,9 @@ import argparse
 import warnings
 from collections.abc import Sequence
 from statistics import fmean
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sklearn_mvrsm import Integer, MVRSMSearchCV, Real
 from sklearn_mvrsm.benchmarks._sleeper import Sleeper
@@ -49,7 +49,7 @@ class Hanging(Sleeper):
         self.c = c
         self.best = best
 
-    def fit(self, X: Any, y: Any) -> "Hanging":
+    def fit(self, X: ArrayLike, y: ArrayLike) -> "Hanging":
         """Hang, or do nothing."""
         Sleeper(1e6 if self.x > 0.5 else 0.0).fit(X, y)
         self.classes_ = np.unique(y)

@@ -143,12 +143,12 @@ def _space(name: str) -> SearchSpace:
     return SearchSpace(MODELS[name].space(), constraints=[_can_be_stopped])
 
 
-def _can_be_stopped(params: Mapping[str, Any]) -> bool:
+def _can_be_stopped(params: Mapping[str, object]) -> bool:
     """Whether early stopping knows it: ``dart``, which is slow too, it does not."""
     return "dart" not in params.values()
 
 
-def _rounded(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+def _rounded(name: str, params: Mapping[str, object]) -> dict[str, object]:
     most = dict.fromkeys(("n_estimators", "max_iter"), MOST_TREES)
     rounded = {
         each: min(float(f"{value:.2g}"), most.get(each, math.inf))
@@ -160,7 +160,7 @@ def _rounded(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
     return settle(own, own, rounded) or {}
 
 
-def score(name: str, params: Mapping[str, Any], data_set: str) -> float:
+def score(name: str, params: Mapping[str, object], data_set: str) -> float:
     """Return the loss of a configuration, or of the estimator as it comes."""
     model, data = MODELS[name], small(data_set)
     n, p = data.X.shape
@@ -175,7 +175,7 @@ def score(name: str, params: Mapping[str, Any], data_set: str) -> float:
     )
 
 
-def _build(model: Model, params: Mapping[str, Any], data_set: str) -> Any:
+def _build(model: Model, params: Mapping[str, object], data_set: str) -> object:
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -243,7 +243,7 @@ def grow(names: Sequence[str], size: int, path: Path) -> None:
 
 def _score_all(
     name: str,
-    several: Sequence[Mapping[str, Any]],
+    several: Sequence[Mapping[str, object]],
     data_sets: Sequence[str],
     path: Path,
 ) -> None:

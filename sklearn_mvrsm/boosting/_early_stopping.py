@@ -58,10 +58,10 @@ _PATIENCE = ("od_wait", "early_stopping_round", "early_stopping", "n_iter_no_cha
 _ROUNDS = {"best_iteration": 1, "tree_count_": 0, "n_iter_": 0}
 
 
-def _has(method: str) -> Callable[[Any], bool]:
+def _has(method: str) -> Callable[[BaseEstimator], bool]:
     """Whether the booster has a method."""
 
-    def check(model: Any) -> bool:
+    def check(model: BaseEstimator) -> bool:
         getattr(getattr(model, "estimator_", model.estimator), method)
         return True
 
@@ -129,12 +129,12 @@ class EarlyStopping(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
         n_iter_no_change: int = 10,
         validation_fraction: float = 0.1,
         shuffle: bool = True,
-        random_state: Any = None,
+        random_state: object = None,
     ) -> None:
         self.estimator = estimator
         self.n_iter_no_change = n_iter_no_change
@@ -418,7 +418,9 @@ def _watching(
     return arguments
 
 
-def _pool(booster: Any, X: Any, y: Any, of_held: Mapping[str, Any]) -> object:
+def _pool(
+    booster: BaseEstimator, X: object, y: object, of_held: Mapping[str, object]
+) -> object:
     """Return samples with weights in the form that CatBoost has for them."""
     from catboost import Pool
 

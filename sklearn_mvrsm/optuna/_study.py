@@ -145,7 +145,7 @@ def _constraint(search: MVRSMSearchCV, row: int) -> dict[str, Any]:
 
 def _attributes(
     search: MVRSMSearchCV, metrics: Sequence[str], row: int
-) -> dict[str, Any]:
+) -> dict[str, object]:
     results = search.cv_results_
     names = ["mean_fit_time", "mean_score_time", *(f"mean_test_{m}" for m in metrics)]
     numbers = {name: float(results[name][row]) for name in names}
@@ -177,7 +177,7 @@ def _times(search: MVRSMSearchCV) -> list[tuple[datetime, datetime]]:
 # --- parameters ----------------------------------------------------------------------
 
 
-def _labels(space: SearchSpace) -> dict[int, list[Any]]:
+def _labels(space: SearchSpace) -> dict[int, list[object]]:
     """Return what stands for the values of each category, by its coordinate."""
     labels: dict[int, list[Any]] = {}
     for j, each in enumerate(space.parameters):
@@ -243,8 +243,8 @@ def _common_step(ranges: Sequence[Real | Integer]) -> float | None:
 
 
 def _shown(
-    space: SearchSpace, params: dict[str, Any], labels: dict[int, list[Any]]
-) -> dict[str, Any]:
+    space: SearchSpace, params: dict[str, object], labels: dict[int, list[object]]
+) -> dict[str, object]:
     """Return the parameters of a candidate as optuna has them."""
     point = space.encode(params)
     shown = dict(params)

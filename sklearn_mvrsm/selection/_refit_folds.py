@@ -7,11 +7,16 @@ from typing import Any
 import joblib
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch, indexable
 
-from sklearn_mvrsm._sklearn_compat import check_method_params, routed_params, safe_split
+from sklearn_mvrsm._sklearn_compat import (
+    BaseSearchCV,
+    check_method_params,
+    routed_params,
+    safe_split,
+)
 
 __all__ = ["refit_folds"]
 
@@ -20,14 +25,14 @@ _MISSING_CLASS = {"predict_proba": 0.0, "predict_log_proba": -np.inf}
 
 
 def refit_folds(
-    search: Any,
-    X: Any,
-    y: Any = None,
+    search: BaseSearchCV,
+    X: object,
+    y: object = None,
     *,
     candidate: int | None = None,
     method: str | None = "predict",
     n_jobs: int | None = None,
-    **params: Any,
+    **params: object,
 ) -> Bunch:
     """Fit the winner of a search on each of its folds, and predict the held-out part.
 
@@ -168,7 +173,7 @@ def _fit(
 
 
 def _aligned_classes(
-    models: Sequence[Any], outputs: Sequence[Any], method: str
+    models: Sequence[BaseEstimator], outputs: Sequence[Any], method: str
 ) -> list[object]:
     """Return for every fold a column for each class, also for those it has not seen."""
     if method not in _MISSING_CLASS:
