@@ -23,14 +23,14 @@ import numpy.typing as npt
 
 from sklearn_mvrsm._cluster.backends import Liveness
 from sklearn_mvrsm._execution import (
-    Event,
     Outcome,
     PayloadCopy,
     Raised,
+    TaskEnd,
     WorkerPool,
-    describe,
     encode_task,
     run_encoded,
+    to_outcome,
 )
 from sklearn_mvrsm._joblib_compat import thread_limits
 
@@ -84,8 +84,8 @@ class HostReply:
     place : str
         Where it ran: a child's slot in a process on a machine.
     outcome : Outcome or None
-        What became of the task, what it returned or raised as an `Answer`. None if it
-        was not run.
+        What became of the task, what it returned or raised as a `WorkerMessage`. None
+        if it was not run.
     elapsed : float
         Seconds in the child. Of a task that was given up: until it was killed.
     problem : str
@@ -134,7 +134,7 @@ def run_on_host(
     except HostClosedError:
         return HostReply(_here())
     except Exception as error:
-        return HostReply(_here(), problem=describe(error).message)
+        return HostReply(_here(), problem=to_outcome(error).message)
 
 
 class HostClosedError(Exception):
@@ -268,7 +268,7 @@ class FitHost:
             keep_spare=False,
         )
 
-    def _wait(self, pool: WorkerPool, liveness: Liveness) -> Event | None:
+    def _wait(self, pool: WorkerPool, liveness: Liveness) -> TaskEnd | None:
         """Wait for the task; None if it was cancelled, or the search is over.
 
         A cancelled one may go on for as long as a new child takes to start, as in

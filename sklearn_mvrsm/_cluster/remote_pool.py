@@ -19,14 +19,14 @@ from sklearn_mvrsm._cluster.backends import Cluster, Lost
 from sklearn_mvrsm._cluster.host import HostConfig, HostReply, run_on_host
 from sklearn_mvrsm._execution import (
     Abandoned,
-    Answer,
     Died,
-    Event,
     Outcome,
     OutOfMemory,
     Raised,
     ReportingPool,
     Returned,
+    TaskEnd,
+    WorkerMessage,
     attempt,
     causes,
     decode,
@@ -192,7 +192,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
                 self._fill()
             self._notes.put(_Note(task, result, now))
 
-    def _read(self, note: _Note) -> Event | None:
+    def _read(self, note: _Note) -> TaskEnd | None:
         """Act on what a thread found out."""
         task, result = note.task, note.result
         with self._lock:
@@ -212,7 +212,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
             return self._reported(task, result, note.when)
         return self._try_again(task, result, note.when)
 
-    def _event_of(self, note: _Note) -> Event | None:
+    def _end_of(self, note: _Note) -> TaskEnd | None:
         """Return the event of a task whose outcome was reported."""
         task, result = note.task, note.result
         if not self._is_open(task) or not isinstance(result, HostReply):
@@ -230,7 +230,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
     def _slot_of(self, reply: HostReply) -> int:
         return self._places.setdefault(reply.place, len(self._places))
 
-    def _reported(self, task: _Task, report: HostReply, when: float) -> Event:
+    def _reported(self, task: _Task, report: HostReply, when: float) -> TaskEnd:
         """Make an event of a report that has an outcome."""
         assert report.outcome is not None
         slot = self._slot_of(report)
@@ -240,7 +240,7 @@ class RemotePool(ReportingPool[_Task, _Note]):
 
     def _try_again(
         self, task: _Task, result: HostReply | Lost, now: float
-    ) -> Event | None:
+    ) -> TaskEnd | None:
         """Send a task once more, with the data; give it up if that was in vain."""
         if isinstance(result, HostReply) and not task.needs_data:
             task.n_tries = 0  # its data were not there
@@ -275,9 +275,9 @@ class RemotePool(ReportingPool[_Task, _Note]):
         slot: int | None,
         started: float,
         finished: float,
-    ) -> Event:
+    ) -> TaskEnd:
         del self._open[task.task_id]
-        return Event(task.task_id, outcome, slot, started, finished)
+        return TaskEnd(task.task_id, outcome, slot, started, finished)
 
 
 def _is_well(result: object) -> bool:
@@ -291,7 +291,7 @@ def _is_well(result: object) -> bool:
 def _decoded(outcome: Outcome) -> Outcome:
     """Restore what a child sent."""
     if isinstance(outcome, Returned):
-        assert isinstance(outcome.value, Answer)
+        assert isinstance(outcome.value, WorkerMessage)
         return decode(outcome.value)
     return outcome
 

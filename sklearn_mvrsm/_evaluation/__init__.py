@@ -2,7 +2,7 @@
 
 from sklearn_mvrsm._evaluation.evaluator import Evaluator
 from sklearn_mvrsm._evaluation.fold_fit import FitJob, FunctionJob, Job
-from sklearn_mvrsm._evaluation.folds import FrozenFolds, Split, draw
+from sklearn_mvrsm._evaluation.folds import FrozenFolds, Split, draw_folds
 from sklearn_mvrsm._evaluation.scores import (
     ENDING_STATUSES,
     Candidate,
@@ -23,7 +23,7 @@ __all__ = [
     "Job",
     "ScoredFold",
     "Split",
-    "draw",
+    "draw_folds",
     "from_record",
     "to_record",
 ]

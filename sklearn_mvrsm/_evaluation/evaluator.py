@@ -33,14 +33,14 @@ from sklearn_mvrsm._evaluation.mapped_arrays import reduce_array
 from sklearn_mvrsm._evaluation.scores import ENDING_STATUSES, FoldScore, fold_score
 from sklearn_mvrsm._execution import (
     Abandoned,
-    Event,
     InlinePool,
     PayloadFile,
     Pool,
+    TaskEnd,
     WorkerPool,
-    describe,
     read_payload,
     remove_leftovers,
+    to_outcome,
 )
 from sklearn_mvrsm._joblib_compat import is_local_backend, thread_limits
 
@@ -114,7 +114,7 @@ class Evaluator:
         self._in_caller = self._cluster is None and self.n_slots == 1 and no_limits
         self.raised: BaseException | None = None
         self._tasks: dict[tuple[int, int], FoldContext] = {}  # those that cannot travel
-        self._records: dict[int, _Record] = {}
+        self._records: dict[int, _CandidateFolds] = {}
         self._decided: deque[FoldScore] = deque()
         self._resources = contextlib.ExitStack()
         self._pool: Pool = InlinePool()  # until this is opened
@@ -197,13 +197,13 @@ class Evaluator:
         tasks : sequence, optional
             Callback contexts of scikit-learn 1.9, one a fold.
         """
-        record = _Record(candidate, tuple(folds))
+        record = _CandidateFolds(candidate, tuple(folds))
         self._records[candidate] = record
         known: Mapping[int, FoldScore] = {}
         if self._memory is not None:
             known = self._memory.recall(candidate, params)
         for fold in known.keys() & set(folds):
-            self._arrive(record, known[fold])
+            self._add_fold(record, known[fold])
         own: Sequence[FoldContext | None] = tasks or [None] * len(folds)
         for fold, task in zip(folds, own, strict=True):
             if fold in known or fold in record.folds[record.n_kept :]:
@@ -242,7 +242,7 @@ class Evaluator:
             event = self._pool.next_event(left)
             if event is None:
                 return None
-            self._take(event)
+            self._record_end(event)
         score = self._decided.popleft()
         misused = isinstance(score.exception, MisuseError)
         if misused or (self._job.raise_errors and score.has_raised):
@@ -266,8 +266,8 @@ class Evaluator:
         """Kill what runs, and remove the file of the job; keep what has finished."""
         with self._resources, contextlib.suppress(Exception):
             # what ends the search comes first: an error here is none of its own
-            for event in self._pool.finished():
-                self._take(event)
+            for event in self._pool.drain():
+                self._record_end(event)
 
     @property
     def in_vain(self) -> list[FoldScore]:
@@ -282,23 +282,23 @@ class Evaluator:
         ran = [score for score in known if score.slot is not None]
         return ran + [_abandoned(run) for run in self._pool.abandoned]
 
-    def _take(self, event: Event) -> None:
+    def _record_end(self, event: TaskEnd) -> None:
         score = fold_score(event, keep_exception=self._job.raise_errors)
         task = self._tasks.pop((score.candidate, score.fold), None)
         if task is not None:
-            score = _told_here(score, task)
+            score = _with_hooks_called(score, task)
         if self._memory is not None:
             self._memory.record(score)
         record = self._records[score.candidate]
-        self._arrive(record, score)
+        self._add_fold(record, score)
         self._decided.extend(record.decide())
 
-    def _arrive(self, record: "_Record", score: FoldScore) -> None:
+    def _add_fold(self, record: "_CandidateFolds", score: FoldScore) -> None:
         record.arrived[score.fold] = score
         if score.status in ENDING_STATUSES:
             self._end(record, record.folds.index(score.fold) + 1)
 
-    def _end(self, record: "_Record", n_kept: int) -> None:
+    def _end(self, record: "_CandidateFolds", n_kept: int) -> None:
         """Keep the first folds only."""
         for fold in record.folds[n_kept : record.n_kept]:
             if not self._pool.cancel((record.candidate, fold)):
@@ -307,7 +307,7 @@ class Evaluator:
         record.n_kept = min(record.n_kept, n_kept)
 
 
-class _Record:
+class _CandidateFolds:
     """The folds of one candidate, which arrive in any order and are decided in one."""
 
     def __init__(self, candidate: int, folds: tuple[int, ...]) -> None:
@@ -402,7 +402,7 @@ def _abandoned(run: Abandoned) -> FoldScore:
     )
 
 
-def _told_here(score: FoldScore, task: FoldContext) -> FoldScore:
+def _with_hooks_called(score: FoldScore, task: FoldContext) -> FoldScore:
     """Call callbacks here for a fold that ended on another machine."""
     if score.slot is None:  # whoever reads the record says that it has begun and ended
         return score
@@ -420,7 +420,7 @@ def _told_here(score: FoldScore, task: FoldContext) -> FoldScore:
             status="error",
             test_scores=None,
             train_scores=None,
-            error=describe(error).traceback,
+            error=to_outcome(error).traceback,
             exception=MisuseError(error),
         )
     return replace(score, stop=bool(task.stop))

@@ -18,9 +18,9 @@ from sklearn_mvrsm._execution import (
     Returned,
     attempt,
     copies_ended,
-    describe,
-    portable,
+    pickled_exception,
     shortened,
+    to_outcome,
 )
 from sklearn_mvrsm._sklearn_compat import MultimetricScorer, fit_and_score
 
@@ -157,7 +157,7 @@ class MisuseError(Exception):
     """
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[bytes | None]]:
-        return self._arrived, (portable(self.args[0]),)
+        return self._arrived, (pickled_exception(self.args[0]),)
 
     @classmethod
     def _arrived(cls, blob: bytes | None) -> Self:
@@ -287,7 +287,7 @@ class _CarefulScorer:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            outcome = describe(error)
+            outcome = to_outcome(error)
             if self._raise_errors or isinstance(outcome, OutOfMemory):
                 raise
             self.errors.append(outcome.traceback)

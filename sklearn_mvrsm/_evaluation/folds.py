@@ -10,7 +10,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn_mvrsm._domain import IntArray
 from sklearn_mvrsm._sklearn_compat import listed_folds, num_samples
 
-__all__ = ["FrozenFolds", "Split", "draw"]
+__all__ = ["FrozenFolds", "Split", "draw_folds"]
 
 
 Split = tuple[IntArray, IntArray]
@@ -105,7 +105,7 @@ class FrozenFolds:
         return f"<FrozenFolds: {len(self._splits)} folds of {self.n_samples} samples>"
 
 
-def draw(
+def draw_folds(
     cv: BaseCrossValidator, X: object, y: object, split_params: Mapping[str, object]
 ) -> list[Split]:
     """Draw the folds of a splitter, in any form that selects samples.

@@ -10,10 +10,10 @@ import numpy as np
 from sklearn_mvrsm._evaluation.fold_fit import FitReport, MisuseError
 from sklearn_mvrsm._execution import (
     Died,
-    Event,
     OutOfMemory,
     Raised,
     Returned,
+    TaskEnd,
     TimedOut,
     shortened,
 )
@@ -80,7 +80,7 @@ class FoldScore:
         return self.status == "error" and self.test_scores is None
 
 
-def fold_score(event: Event, *, keep_exception: bool) -> FoldScore:
+def fold_score(event: TaskEnd, *, keep_exception: bool) -> FoldScore:
     """Turn what became of a task into a record."""
     assert isinstance(event.task_id, tuple)
     candidate, fold = event.task_id

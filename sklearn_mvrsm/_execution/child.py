@@ -27,7 +27,7 @@ from sklearn_mvrsm._execution.outcomes import (
     Raised,
     Returned,
     attempt,
-    describe,
+    to_outcome,
 )
 from sklearn_mvrsm._execution.reaper import kill_marked, remove_leftovers
 from sklearn_mvrsm._execution.resources import report_resources
@@ -45,7 +45,7 @@ _MAX_EXCEPTION_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Answer:
+class WorkerMessage:
     """What a process sends back: an outcome whose object, if any, travels as bytes."""
 
     outcome: Returned | Raised | OutOfMemory
@@ -123,7 +123,7 @@ def encode_task(fn: Callable[..., object], args: tuple[object, ...]) -> bytes:
     return blob
 
 
-def set_up(task: bytes) -> Answer:
+def set_up(task: bytes) -> WorkerMessage:
     """Run the setup of this process.
 
     What it leaves behind (modules, the data) is put out of the garbage collector's
@@ -137,7 +137,7 @@ def set_up(task: bytes) -> Answer:
 
     Returns
     -------
-    Answer
+    WorkerMessage
         As of any other task, but without what the setup returned: that stays here.
     """
     outcome, elapsed = _run(task, None)
@@ -148,7 +148,9 @@ def set_up(task: bytes) -> Answer:
     return _encode(outcome, elapsed)
 
 
-def run_encoded(task: bytes, timeout: float | None, memory_limit: int | None) -> Answer:
+def run_encoded(
+    task: bytes, timeout: float | None, memory_limit: int | None
+) -> WorkerMessage:
     """Run a task in a worker.
 
     Parameters
@@ -163,7 +165,7 @@ def run_encoded(task: bytes, timeout: float | None, memory_limit: int | None) ->
 
     Returns
     -------
-    Answer
+    WorkerMessage
         It can be pickled whatever the task returned or raised.
     """
     with _last_resort(timeout):
@@ -181,16 +183,16 @@ def _run(
             fn, args = outcome.value
             outcome = attempt(fn, args, memory_limit)
     except KeyboardInterrupt as error:  # of the task's own: nobody's Ctrl-C gets here
-        outcome = describe(error)
+        outcome = to_outcome(error)
     return outcome, time.monotonic() - start
 
 
-def decode(answer: Answer) -> Returned | Raised | OutOfMemory:
+def decode(answer: WorkerMessage) -> Returned | Raised | OutOfMemory:
     """Restore the outcome that a worker sent.
 
     Parameters
     ----------
-    answer : Answer
+    answer : WorkerMessage
         Made by `run_encoded`.
 
     Returns
@@ -209,19 +211,21 @@ def decode(answer: Answer) -> Returned | Raised | OutOfMemory:
     return loaded
 
 
-def _encode(outcome: Returned | Raised | OutOfMemory, elapsed: float) -> Answer:
+def _encode(outcome: Returned | Raised | OutOfMemory, elapsed: float) -> WorkerMessage:
     match outcome:
         case Returned(value):
             dumped = attempt(cloudpickle_dumps, (value,))
             if isinstance(dumped, Returned):
-                return Answer(Returned(None), dumped.value, elapsed)
+                return WorkerMessage(Returned(None), dumped.value, elapsed)
             return _encode(dumped, elapsed)
         case Raised(exception=BaseException() as error):
-            return Answer(replace(outcome, exception=None), portable(error), elapsed)
-    return Answer(outcome, None, elapsed)
+            return WorkerMessage(
+                replace(outcome, exception=None), pickled_exception(error), elapsed
+            )
+    return WorkerMessage(outcome, None, elapsed)
 
 
-def portable(error: BaseException) -> bytes | None:
+def pickled_exception(error: BaseException) -> bytes | None:
     """Pickle an exception.
 
     Parameters

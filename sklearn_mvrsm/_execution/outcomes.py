@@ -84,7 +84,7 @@ Outcome = Returned | Raised | TimedOut | OutOfMemory | Died
 
 
 @dataclass(frozen=True)
-class Event:
+class TaskEnd:
     """What became of a task: where it ran (None if it did not), from when to when."""
 
     task_id: Hashable
@@ -135,7 +135,7 @@ def attempt(
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return describe(error)
+        return to_outcome(error)
 
 
 class copies_ended:
@@ -163,7 +163,7 @@ def shortened(text: str, longest: int = LONGEST_TEXT) -> str:
     return f"{text[:half]} [... {n} characters left out ...] {text[-half:]}"
 
 
-def describe(error: BaseException) -> Raised | OutOfMemory:
+def to_outcome(error: BaseException) -> Raised | OutOfMemory:
     """Turn an exception into an outcome, whatever its own methods do.
 
     Parameters

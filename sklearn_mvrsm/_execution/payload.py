@@ -78,7 +78,7 @@ class PayloadFile:
         return os.path.join(self._folder, "payload")
 
     def __enter__(self) -> Self:
-        self._watchdog, self._owner = watchdog().hold(), os.getpid()
+        self._watchdog, self._owner = watchdog().acquire(), os.getpid()
         try:
             remove_leftovers()
             self._folder = tempfile.mkdtemp(prefix=PREFIX)

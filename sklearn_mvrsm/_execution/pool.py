@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from sklearn_mvrsm._execution.outcomes import Abandoned, Event, attempt
+from sklearn_mvrsm._execution.outcomes import Abandoned, TaskEnd, attempt
 from sklearn_mvrsm._execution.watchdog import stood_still
 
 __all__ = ["InlinePool", "Pool", "ReportingPool"]
@@ -90,7 +90,7 @@ class Pool(ABC):
         """
 
     @abstractmethod
-    def next_event(self, timeout: float | None = None) -> Event | None:
+    def next_event(self, timeout: float | None = None) -> TaskEnd | None:
         """Wait for a task to end.
 
         Parameters
@@ -100,7 +100,7 @@ class Pool(ABC):
 
         Returns
         -------
-        Event or None
+        TaskEnd or None
             None when the time is over, or when no task is under way.
 
         Raises
@@ -110,7 +110,7 @@ class Pool(ABC):
         """
 
     @abstractmethod
-    def finished(self) -> list[Event]:
+    def drain(self) -> list[TaskEnd]:
         """Return what has ended and was not asked for; what waits is not begun."""
 
     @abstractmethod
@@ -168,15 +168,15 @@ class ReportingPool(Pool, Generic[_Task, _Note]):
         """How many tasks wait or run."""
         return len(self._open)
 
-    def next_event(self, timeout: float | None = None) -> Event | None:
+    def next_event(self, timeout: float | None = None) -> TaskEnd | None:
         """Wait for a task to end. See `Pool.next_event`."""
         give_up = math.inf if timeout is None else time.monotonic() + timeout
         while self._open:
             self._fill()
-            event = self._look()
+            event = self._stop_overdue()
             if event is not None:
                 return event
-            wait = min(give_up, self._next_look()) - time.monotonic()
+            wait = min(give_up, self._next_deadline()) - time.monotonic()
             try:
                 note = self._notes.get(timeout=max(min(wait, _MAX_PAUSE), 0.0))
             except queue.Empty:
@@ -188,15 +188,15 @@ class ReportingPool(Pool, Generic[_Task, _Note]):
                 return event
         return None
 
-    def finished(self) -> list[Event]:
-        """Return what has ended, and begin nothing more. See `Pool.finished`."""
+    def drain(self) -> list[TaskEnd]:
+        """Return what has ended, and begin nothing more. See `Pool.drain`."""
         with self._lock:
             for task in self._queue:
                 del self._open[task.task_id]
             self._queue.clear()
         events = []
         while not self._notes.empty():
-            event = self._event_of(self._notes.get())
+            event = self._end_of(self._notes.get())
             if event is not None:
                 events.append(event)
         return events
@@ -208,20 +208,20 @@ class ReportingPool(Pool, Generic[_Task, _Note]):
     def _fill(self) -> None:
         """Start tasks that wait where there is room."""
 
-    def _look(self) -> Event | None:
+    def _stop_overdue(self) -> TaskEnd | None:
         """Stop what should have ended, which nobody reports; return its event."""
         return None
 
-    def _next_look(self) -> float:
+    def _next_deadline(self) -> float:
         """Return when to do that next, if nothing is reported before."""
         return math.inf
 
     @abstractmethod
-    def _read(self, note: _Note) -> Event | None:
+    def _read(self, note: _Note) -> TaskEnd | None:
         """Act on a note; return the event of a task that has ended by it."""
 
     @abstractmethod
-    def _event_of(self, note: _Note) -> Event | None:
+    def _end_of(self, note: _Note) -> TaskEnd | None:
         """Return the event of a task that has ended; do nothing else about it."""
 
 
@@ -255,7 +255,7 @@ class InlinePool(Pool):
             raise ValueError("a task in the caller's process cannot have a time limit")
         self._queue.append((task_id, fn, args))
 
-    def next_event(self, timeout: float | None = None) -> Event | None:
+    def next_event(self, timeout: float | None = None) -> TaskEnd | None:
         """Run the next task, to its end whatever the timeout. See `Pool.next_event`."""
         if not self._queue:
             return None
@@ -263,10 +263,10 @@ class InlinePool(Pool):
         started = time.monotonic()
         self._note_start(started)
         outcome = attempt(fn, args)
-        return Event(task_id, outcome, 0, started, time.monotonic())
+        return TaskEnd(task_id, outcome, 0, started, time.monotonic())
 
-    def finished(self) -> list[Event]:
-        """Return nothing: a task ends when it is asked for. See `Pool.finished`."""
+    def drain(self) -> list[TaskEnd]:
+        """Return nothing: a task ends when it is asked for. See `Pool.drain`."""
         self._queue.clear()
         return []
 

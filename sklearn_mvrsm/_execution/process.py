@@ -21,7 +21,12 @@ from concurrent.futures import Future
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 
-from sklearn_mvrsm._execution.child import Answer, enter_process, run_encoded, set_up
+from sklearn_mvrsm._execution.child import (
+    WorkerMessage,
+    enter_process,
+    run_encoded,
+    set_up,
+)
 from sklearn_mvrsm._execution.outcomes import Returned
 from sklearn_mvrsm._execution.reaper import (
     can_find_processes,
@@ -83,7 +88,7 @@ class WorkerProcess:
         )
         try:
             with children_allowed(), _interrupts_blocked():
-                self.ready: Future[Answer] = self._executor.submit(set_up, setup)
+                self.ready: Future[WorkerMessage] = self._executor.submit(set_up, setup)
         except BaseException:  # it may be there, without a thread that serves it
             kill_marked({self._mark.encode(): None})
             self._resources.close()
@@ -98,7 +103,7 @@ class WorkerProcess:
 
     def run(
         self, task: bytes, timeout: float | None, memory_limit: int | None
-    ) -> "Future[Answer]":
+    ) -> "Future[WorkerMessage]":
         """Start a task.
 
         Parameters

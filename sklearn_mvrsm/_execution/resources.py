@@ -81,12 +81,12 @@ class Resources:
         ):
             for line in iter(file.readline, _END):
                 with contextlib.suppress(ValueError, KeyError):  # of a later release
-                    self._heed(*_parsed(line))
+                    self._track(*_parsed(line))
         for kind, name in sorted(self._counts):  # folders after files
             self._remove(kind, name)
             self._forget(kind, name)
 
-    def _heed(self, command: str, kind: str, name: str) -> None:
+    def _track(self, command: str, kind: str, name: str) -> None:
         """Act as a resource tracker does."""
         if kind not in _FILES or (kind == "shared_memory" and name in self._older):
             return

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 
-from sklearn_mvrsm._execution.child import Answer, decode
+from sklearn_mvrsm._execution.child import WorkerMessage, decode
 from sklearn_mvrsm._execution.outcomes import (
     Abandoned,
     Died,
@@ -19,7 +19,7 @@ from sklearn_mvrsm._execution.outcomes import (
     OutOfMemory,
     Returned,
     TimedOut,
-    describe,
+    to_outcome,
 )
 from sklearn_mvrsm._execution.process import WorkerProcess
 from sklearn_mvrsm._execution.watchdog import stood_still
@@ -62,7 +62,7 @@ class Run:
     slot: int
     started: float
     deadline: float | None
-    future: "Future[Answer]"
+    future: "Future[WorkerMessage]"
     finished: float = 0.0
     was_late: bool = False
     patience_ends: tuple[float, float] = (math.inf, math.inf)
@@ -126,7 +126,7 @@ class Run:
             return _cause_of_death(self.worker)
         error = self.future.exception()
         if error is not None:
-            return describe(error)
+            return to_outcome(error)
         answer = self.future.result()
         if limit is not None and self._is_late(answer.elapsed):
             return TimedOut(limit, answer.elapsed)
@@ -153,13 +153,13 @@ def _cause_of_death(worker: WorkerProcess) -> Died | OutOfMemory:
 
 
 @dataclass(frozen=True)
-class Problem:
+class SetupFailure:
     """Why a worker is not ready."""
 
     is_error: bool  # of its setup; else it died
     reason: str
 
-    def told(self, n_times: int) -> str:
+    def message(self, n_times: int) -> str:
         """Return a message for who has to mend it."""
         if self.is_error:
             return f"a worker could not be set up:\n{self.reason}"
@@ -170,11 +170,11 @@ class Problem:
         )
 
 
-def setup_problem(worker: WorkerProcess) -> Problem | None:
+def setup_failure(worker: WorkerProcess) -> SetupFailure | None:
     """Return why a worker that should be ready is not."""
     if worker.ready.exception() is not None:
-        return Problem(False, worker.how_it_ended())
+        return SetupFailure(False, worker.how_it_ended())
     outcome = decode(worker.ready.result())
     if isinstance(outcome, Returned):
         return None
-    return Problem(True, outcome.traceback)
+    return SetupFailure(True, outcome.traceback)

@@ -60,7 +60,7 @@ class Watchdog:
         self._beat = 0.0
         self._stood_still = 0.0
 
-    def hold(self) -> Self:
+    def acquire(self) -> Self:
         """Begin the watch, or share it; each holder has to release it once."""
         with self._lock:
             self._n_holders += 1

@@ -21,18 +21,18 @@ from multiprocessing import Pipe
 
 from sklearn_mvrsm._execution.child import encode_task
 from sklearn_mvrsm._execution.outcomes import (
-    Event,
     Outcome,
     OutOfMemory,
     Raised,
     Returned,
+    TaskEnd,
     TimedOut,
     attempt,
     memory_limit_problem,
 )
 from sklearn_mvrsm._execution.pool import ReportingPool
 from sklearn_mvrsm._execution.process import LEAD, Spare, WorkerProcess, kill_all
-from sklearn_mvrsm._execution.tasks import Run, Task, setup_problem
+from sklearn_mvrsm._execution.tasks import Run, Task, setup_failure
 from sklearn_mvrsm._execution.watchdog import stood_still, watchdog
 
 _MAX_FRESH_DEATHS = 2
@@ -125,7 +125,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
         self._was_ready = False  # whether any worker ever was
         self._reader, self._writer = Pipe(duplex=False)
         self._pid = os.getpid()
-        self._watchdog = watchdog().hold()
+        self._watchdog = watchdog().acquire()
 
     @property
     def free(self) -> int:
@@ -264,7 +264,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
             finally:
                 self._notes.put(run)
 
-    def _stop_late_run(self) -> Event | None:
+    def _stop_late_run(self) -> TaskEnd | None:
         """Kill the first run found past its deadline."""
         for slot in self._slots:
             with self._lock:
@@ -297,7 +297,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
         for worker in self._spare.workers:
             worker.notice_death(just_died=False)
 
-    def _read(self, note: _Note) -> Event | None:
+    def _read(self, note: _Note) -> TaskEnd | None:
         """Act on what a thread of an executor reported."""
         if isinstance(note, WorkerProcess):
             self._welcome(note)
@@ -307,7 +307,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
                 return None
             now = time.monotonic()
             del self._open[note.task.task_id]
-            return Event(note.task.task_id, note.outcome, None, now, now)
+            return TaskEnd(note.task.task_id, note.outcome, None, now, now)
         self._idle_deaths = 0
         outcome = note.outcome()
         slot = self._slots[note.slot]
@@ -324,7 +324,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
             return None
         return self._event(note, outcome, note.finished)
 
-    def _event_of(self, note: _Note) -> Event | None:
+    def _end_of(self, note: _Note) -> TaskEnd | None:
         """Return the event of a run that has ended."""
         if not isinstance(note, Run) or note.was_cut_short():
             return None
@@ -333,16 +333,16 @@ class WorkerPool(ReportingPool[Task, _Note]):
         self.abandoned.append(note.abandoned(killed=False))
         return None
 
-    def _event(self, run: Run, outcome: Outcome, finished: float) -> Event:
+    def _event(self, run: Run, outcome: Outcome, finished: float) -> TaskEnd:
         del self._open[run.task.task_id]
-        return Event(run.task.task_id, outcome, run.slot, run.started, finished)
+        return TaskEnd(run.task.task_id, outcome, run.slot, run.started, finished)
 
-    def _look(self) -> Event | None:
+    def _stop_overdue(self) -> TaskEnd | None:
         """Kill what is late, and what keeps a death from being noticed."""
         self._notice_deaths()
         return self._stop_late_run()
 
-    def _next_look(self) -> float:
+    def _next_deadline(self) -> float:
         """Return when the next run is late, or a spare due."""
         is_ready = self._spare.is_ready
         ends = [run.kill_time(is_ready) for run in self._runs()]
@@ -396,7 +396,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
 
     def _welcome(self, worker: WorkerProcess) -> None:
         """Check that a worker was set up; give up if that keeps failing."""
-        problem = setup_problem(worker)
+        problem = setup_failure(worker)
         if problem is None:
             self._fresh_deaths, self._was_ready = 0, True
             self._start_seconds = time.monotonic() - stood_still() - worker.started
@@ -411,7 +411,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
         self._fresh_deaths += 1
         once = problem.is_error and not self._was_ready  # as it would be each time
         if once or self._fresh_deaths >= _MAX_FRESH_DEATHS:
-            raise RuntimeError(problem.told(self._fresh_deaths))
+            raise RuntimeError(problem.message(self._fresh_deaths))
         self._replace(slots[0])
 
     def _count_idle_death(self, slot: _Slot) -> None:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
-from sklearn_mvrsm._evaluation import FitJob, FrozenFolds, Split, draw
+from sklearn_mvrsm._evaluation import FitJob, FrozenFolds, Split, draw_folds
 from sklearn_mvrsm._search.best_estimator import BestEstimatorMixin
 from sklearn_mvrsm._search.callbacks import TaskTree
 from sklearn_mvrsm._search.checks import (
@@ -421,7 +421,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
     ) -> list[Split]:
         """Draw the folds, once, and set ``n_splits_`` and ``cv_``."""
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
-        splits = draw(cv, X, y, split_params)
+        splits = draw_folds(cv, X, y, split_params)
         self.n_splits_ = len(splits)
         self.cv_ = FrozenFolds(splits, num_samples(X))
         return splits

@@ -106,9 +106,9 @@ def test_what_has_finished_is_given_at_the_end_and_nothing_more_is_sent(path):
             time.sleep(0.01)
         for name in ("stuck", "stuck too", "waiting"):
             pool.submit(name, double, 1)
-        (event,) = pool.finished()
+        (event,) = pool.drain()
         assert (event.task_id, event.outcome) == ("done", Returned(8))
-        assert pool.finished() == []
+        assert pool.drain() == []
         gate.set()
         assert set(collect(pool)) == {"stuck", "stuck too"}
     assert sorted(name for name, _ in cluster.sent) == ["done", "stuck", "stuck too"]

@@ -19,7 +19,7 @@ from sklearn_mvrsm._evaluation.environment import fit_environment
 from sklearn_mvrsm._evaluation.evaluator import Evaluator, _open_job, _run_mapped_fold
 from sklearn_mvrsm._evaluation.fold_fit import FitJob, FitReport, run_fold
 from sklearn_mvrsm._evaluation.scores import FoldScore
-from sklearn_mvrsm._execution.outcomes import Died, Event, Returned
+from sklearn_mvrsm._execution.outcomes import Died, Returned, TaskEnd
 from sklearn_mvrsm._execution.payload import write_payload
 
 X, Y = load_iris(return_X_y=True)
@@ -199,7 +199,7 @@ def test_what_ran_after_the_fold_that_ended_a_candidate_is_skipped(monkeypatch):
     with Evaluator(job(Constant())) as evaluator:
         evaluator.submit(7, {}, range(4))
         events = [
-            Event((7, k), outcome, 0, 0.0, 1.0) for k, outcome in arrivals.items()
+            TaskEnd((7, k), outcome, 0, 0.0, 1.0) for k, outcome in arrivals.items()
         ]
         monkeypatch.setattr(
             evaluator._pool, "next_event", lambda _: events.pop(0) if events else None

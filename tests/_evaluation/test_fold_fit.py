@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from sklearn_mvrsm._evaluation.fold_fit import FitJob, MisuseError, run_fold
 from sklearn_mvrsm._evaluation.scores import fold_score
-from sklearn_mvrsm._execution.outcomes import LONGEST_TEXT, Event, Returned, attempt
+from sklearn_mvrsm._execution.outcomes import LONGEST_TEXT, Returned, TaskEnd, attempt
 
 X, Y = load_iris(return_X_y=True)
 SPLITS = list(StratifiedKFold(3).split(X, Y))
@@ -194,7 +194,7 @@ def test_long_texts_of_scorers_are_cut_where_they_come_up(scoring):
     if isinstance(outcome, Returned):
         assert {len(text) > 9_900 for text in outcome.value.errors} == {True}
     assert len(pickle.dumps(outcome)) < 50_000
-    score = fold_score(Event((0, 0), outcome, 0, 0.0, 1.0), keep_exception=True)
+    score = fold_score(TaskEnd((0, 0), outcome, 0, 0.0, 1.0), keep_exception=True)
     assert score.status == "error"
     assert "characters left out" in score.error
     assert 9_900 < len(score.error) <= LONGEST_TEXT

@@ -16,7 +16,7 @@ from sklearn.model_selection import (
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_mvrsm import MVRSMSearchCV
-from sklearn_mvrsm._evaluation.folds import FrozenFolds, draw
+from sklearn_mvrsm._evaluation.folds import FrozenFolds, draw_folds
 
 X, y = load_iris(return_X_y=True)
 
@@ -71,7 +71,7 @@ def test_masks_slices_and_lists_become_indices(train, test):
 def test_folds_that_are_indices_already_are_not_copied():
     halves = np.arange(6), np.arange(6, 10)
     cv = check_cv([halves, halves])
-    for drawn in draw(cv, np.ones((10, 1)), None, {}):
+    for drawn in draw_folds(cv, np.ones((10, 1)), None, {}):
         assert all(one is other for one, other in zip(drawn, halves, strict=True))
 
 
@@ -110,13 +110,13 @@ class Fickle:
 )
 def test_splitters_that_contradict_themselves_are_refused(said, given, message):
     with pytest.raises(ValueError, match=message):
-        draw(Fickle(said, given), X, y, {})
+        draw_folds(Fickle(said, given), X, y, {})
 
 
 @pytest.mark.parametrize("fold", [([0, 1], [2], [3]), 3])
 def test_splitters_whose_folds_are_no_pairs_are_refused(fold):
     with pytest.raises(ValueError, match="each fold of 'cv' must be a pair"):
-        draw(Fickle(1, 1, fold), X, y, {})
+        draw_folds(Fickle(1, 1, fold), X, y, {})
 
 
 HALVES = {

@@ -14,7 +14,7 @@ from sklearn_mvrsm._execution.watchdog import Watchdog, stood_still, watchdog
 
 @pytest.fixture
 def watch():
-    watch = Watchdog().hold()
+    watch = Watchdog().acquire()
     yield watch
     watch.release()
 
@@ -27,9 +27,9 @@ def until(condition):
 
 
 def test_its_process_lives_as_long_as_somebody_holds_it():
-    watch = Watchdog().hold()
+    watch = Watchdog().acquire()
     process = watch._reaper
-    assert watch.hold() is watch
+    assert watch.acquire() is watch
     watch.release()
     assert process.poll() is None
     watch.release()
@@ -45,7 +45,7 @@ def test_its_process_is_started_again(watch):
 def test_where_its_process_cannot_run_it_does_without(monkeypatch):
     monkeypatch.setattr(sys, "executable", "")
     monkeypatch.setattr(watchdog_module, "_BEAT_SECONDS", 0.01)
-    watch = Watchdog().hold()
+    watch = Watchdog().acquire()
     until(lambda: watch._n_starts > watchdog_module._MAX_STARTS)
     assert watch._reaper is None
     watch.release()
@@ -74,7 +74,7 @@ def test_nothing_stands_still_that_is_not_watched():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked there")
 def test_a_forked_process_has_a_watch_of_its_own(monkeypatch):
     before = stood_still()
-    held = watchdog().hold()
+    held = watchdog().acquire()
     process = held._reaper
     with warnings.catch_warnings():  # of the fork, where other tests left threads
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -82,7 +82,7 @@ def test_a_forked_process_has_a_watch_of_its_own(monkeypatch):
     if not pid:
         try:
             held.release()  # as the end of a ``with`` block does
-            own = watchdog().hold()
+            own = watchdog().acquire()
             alive = own._reaper.poll() is None
             own.release()
             os._exit(0 if own is not held and alive else 1)

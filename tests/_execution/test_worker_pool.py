@@ -584,14 +584,14 @@ def test_what_has_finished_is_given_at_the_end_and_nothing_begins():
         until(lambda: not pool._notes.empty())
         pool.submit("stuck", sleep_forever)
         pool.submit("waiting", os.getpid)
-        (event,) = pool.finished()
+        (event,) = pool.drain()
         assert event.task_id == "done"
         assert isinstance(event.outcome, Returned)
-        assert pool.finished() == []
+        assert pool.drain() == []
         assert set(pool._open) == {"stuck"}
     with InlinePool() as pool:
         pool.submit("waiting", os.getpid)
-        assert pool.finished() == []
+        assert pool.drain() == []
         assert pool.next_event() is None
 
 
