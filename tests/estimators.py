@@ -343,3 +343,41 @@ def setup_that_fails_second(folder):
         pass
     if number == 1:
         raise OSError("the file server is away")
+
+
+class Bowl(ClassifierMixin, BaseEstimator):
+    """Scores best at x = 0.3 and k = 4; ``mood`` is what goes wrong in ``fit``."""
+
+    fits = 0
+
+    def __init__(self, x=0.0, k=0, mood="fine", wait=0.0):
+        self.x = x
+        self.k = k
+        self.mood = mood
+        self.wait = wait
+
+    def fit(self, X, y, sample_weight=None, flag=None):
+        Bowl.fits += 1
+        if self.mood == "fails":
+            raise ArithmeticError(f"cannot fit x={self.x}")
+        if self.mood == "dies":
+            os._exit(3)
+        if self.mood == "interrupted":
+            raise KeyboardInterrupt
+        if self.mood == "signals":
+            os.kill(os.getppid(), signal.SIGINT)
+        if self.mood == "grows":
+            np.ones(100_000_000)
+        if self.mood in {"hangs", "signals"}:
+            time.sleep(120)
+        time.sleep(self.wait * np.random.default_rng().random())
+        self.classes_ = np.unique(y)
+        self.weights_ = sample_weight
+        self.flag_ = flag
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+    def score(self, X, y, sample_weight=None):
+        return -((self.x - 0.3) ** 2) - (self.k - 4) ** 2 / 50.0 + 1e-3 * len(X)

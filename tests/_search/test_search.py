@@ -2,10 +2,8 @@
 
 import contextlib
 import copy
-import os
 import pickle
 import re
-import signal
 import sys
 import time
 import warnings
@@ -19,8 +17,9 @@ import psutil
 import pytest
 import scipy.sparse as sp
 import sklearn
+from estimators import Bowl
 from scipy.stats import loguniform, randint
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_classification, make_regression
 from sklearn.exceptions import FitFailedWarning, NotFittedError
@@ -52,44 +51,6 @@ from sklearn_mvrsm import (
 
 X, y = make_classification(60, n_features=5, flip_y=0.2, random_state=0)
 TWO = {"acc": "accuracy", "loss": "neg_log_loss"}
-
-
-class Bowl(ClassifierMixin, BaseEstimator):
-    """Scores best at x = 0.3 and k = 4; ``mood`` is what goes wrong in ``fit``."""
-
-    fits = 0
-
-    def __init__(self, x=0.0, k=0, mood="fine", wait=0.0):
-        self.x = x
-        self.k = k
-        self.mood = mood
-        self.wait = wait
-
-    def fit(self, X, y, sample_weight=None, flag=None):
-        Bowl.fits += 1
-        if self.mood == "fails":
-            raise ArithmeticError(f"cannot fit x={self.x}")
-        if self.mood == "dies":
-            os._exit(3)
-        if self.mood == "interrupted":
-            raise KeyboardInterrupt
-        if self.mood == "signals":
-            os.kill(os.getppid(), signal.SIGINT)
-        if self.mood == "grows":
-            np.ones(100_000_000)
-        if self.mood in {"hangs", "signals"}:
-            time.sleep(120)
-        time.sleep(self.wait * np.random.default_rng().random())
-        self.classes_ = np.unique(y)
-        self.weights_ = sample_weight
-        self.flag_ = flag
-        return self
-
-    def predict(self, X):
-        return np.full(len(X), self.classes_[0])
-
-    def score(self, X, y, sample_weight=None):
-        return -((self.x - 0.3) ** 2) - (self.k - 4) ** 2 / 50.0 + 1e-3 * len(X)
 
 
 BOWL = {"x": Real(-1.0, 1.0), "k": Integer(0, 9)}
@@ -1209,17 +1170,16 @@ def test_a_search_that_nothing_would_end_is_refused():
     assert Bowl.fits == 0
 
 
-@pytest.mark.parametrize(("first", "then"), [(4, None), (None, 10)])
 @pytest.mark.filterwarnings("ignore:The space has only 10 configurations")
-def test_a_search_by_time_and_one_by_number_share_a_checkpoint(tmp_path, first, then):
-    options = {"space": {"k": Integer(0, 9)}, "timeout": 1e6, "racing": True}
-    options |= {"n_initial_points": 3, "verbose": 1, "progress": True}
-    for n_iter in (first, then):
-        search = make(n_iter=n_iter, checkpoint=tmp_path / "journal", **options)
-        search.fit(X, y)
-    assert_same_results(
-        search.cv_results_, make(n_iter=10, **options).fit(X, y).cv_results_
-    )
+def test_a_search_by_time_and_one_by_number_share_a_checkpoint(tmp_path):
+    options = {"space": {"k": Integer(0, 9)}, "racing": True, "n_initial_points": 3}
+    expected = make(n_iter=10, **options).fit(X, y).cv_results_
+    options |= {"timeout": 1e6, "verbose": 1, "progress": True}
+    for k, numbers in enumerate([(4, None), (None, 10)]):
+        for n_iter in numbers:
+            search = make(n_iter=n_iter, checkpoint=tmp_path / f"{k}", **options)
+            search.fit(X, y)
+        assert_same_results(search.cv_results_, expected)
 
 
 def test_a_search_that_finishes_nothing_in_time_says_so():
