@@ -23,6 +23,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.extlinks",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
@@ -40,6 +41,11 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(?!sklearn_mvrsm)[a-z]\w*\..*"),
     (r"py:obj", r"\w+_"),
 ]
+
+# Pages of scikit-learn's classes: :sklearn:`GridSearchCV <model_selection.GridSearchCV>`.
+extlinks = {
+    "sklearn": ("https://scikit-learn.org/stable/modules/generated/sklearn.%s.html", "%s")
+}
 
 # With this set, names of other packages are linked too, which needs the network.
 if os.environ.get("SKLEARN_MVRSM_DOCS_LINKS"):
