@@ -42,9 +42,12 @@ nitpick_ignore_regex = [
     (r"py:obj", r"\w+_"),
 ]
 
-# Pages of scikit-learn's classes: :sklearn:`GridSearchCV <model_selection.GridSearchCV>`.
+# Pages of scikit-learn: :sklearn:`GridSearchCV <model_selection.GridSearchCV>`.
 extlinks = {
-    "sklearn": ("https://scikit-learn.org/stable/modules/generated/sklearn.%s.html", "%s")
+    "sklearn": (
+        "https://scikit-learn.org/stable/modules/generated/sklearn.%s.html",
+        "%s",
+    )
 }
 
 # With this set, names of other packages are linked too, which needs the network.
