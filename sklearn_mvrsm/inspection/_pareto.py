@@ -113,8 +113,9 @@ class ParetoDisplay(Display):
         values = np.stack([values for values, _, _ in columns], axis=1)
         values[np.isnan(values).any(axis=1)] = np.nan
         allowed = values.copy()
-        if "constraint" in search.cv_results_:
-            allowed[~(search.cv_results_["constraint"] <= 0.0)] = np.nan
+        results = getattr(search, "cv_results_", {})  # minimize has no constraint
+        if "constraint" in results:
+            allowed[~(results["constraint"] <= 0.0)] = np.nan
         signs = columns[0][2], columns[1][2]
         return cls(
             values=values,
