@@ -9,7 +9,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import GridSearchCV
 
 from sklearn_mvrsm._evaluation.scores import Candidate, FoldScore
-from sklearn_mvrsm._execution.outcomes import describe
+from sklearn_mvrsm._execution.outcomes import to_outcome
 from sklearn_mvrsm._search.failures import describe_failures
 
 nan = np.nan
@@ -118,7 +118,7 @@ def text_of(error):
     try:
         raise error
     except Exception as caught:
-        return describe(caught).traceback
+        return to_outcome(caught).traceback
 
 
 @pytest.mark.parametrize(
