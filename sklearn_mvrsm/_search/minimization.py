@@ -130,9 +130,10 @@ def minimize(
     -------
     OptimizeResult
         ``x`` (best params), ``fun`` (its value), ``nfev``, ``x_iters`` (params of
-        each evaluation), ``func_vals`` (values, shape ``(nfev,)``), ``success``,
-        ``message``, ``optimizer``, the :class:`MVRSMOptimizer` that proposed them, and
-        ``fit_log``, as in :class:`MVRSMSearchCV`, with the status and times of each.
+        each evaluation), ``func_vals`` (values, shape ``(nfev,)``), ``fit_times``
+        (seconds, same shape), ``success``, ``message``, ``optimizer``, the
+        :class:`MVRSMOptimizer` that proposed them, and ``fit_log``, as in
+        :class:`MVRSMSearchCV`, with the status and times of each.
 
     Raises
     ------
@@ -233,6 +234,7 @@ def _result(settings: Settings, outcome: SearchOutcome) -> OptimizeResult:
         nfev=len(values),
         x_iters=[trial.params for trial in optimizer.trials],
         func_vals=np.array(values),
+        fit_times=np.array([each.folds[0].fit_time for each in outcome.candidates]),
         message=outcome.ending,
         optimizer=optimizer,
         fit_log=outcome.fit_log,

@@ -109,6 +109,9 @@ class ParetoDisplay(Display):
         metrics = _usual(search) if metrics is None else metrics
         if isinstance(metrics, str) or len(metrics) != 2:
             raise ValueError(f"'metrics' must be two names, got {metrics!r}")
+        for name in metrics:
+            if name not in (known := _names(search)):
+                raise ValueError(f"'metrics' must be two of {known}, got {name!r}")
         columns = [_column(search, name) for name in metrics]
         values = np.stack([values for values, _, _ in columns], axis=1)
         values[np.isnan(values).any(axis=1)] = np.nan
@@ -154,15 +157,19 @@ def _usual(search: Any) -> tuple[str, str]:
     return guide, (others or ["fit_time"])[0]
 
 
+def _names(search: Any) -> list[str]:
+    """Name the metrics and the times that can be drawn."""
+    if fit_log_of(search) is not None:
+        return ["value", "fit_time"]
+    return [*metrics_of(search.cv_results_), *_TIMES]
+
+
 def _column(search: Any, name: str) -> tuple[FloatArray, str, int]:
     """Return a metric or a time of each candidate, its label and its sign."""
-    log = fit_log_of(search)
-    if log is not None and name == "fit_time":
-        seconds = np.full(len(search.func_vals), np.nan)
-        ran = (log["slot"] >= 0) & (log["candidate"] >= 0)
-        seconds[log["candidate"][ran]] = (log["finish"] - log["start"])[ran]
-        return seconds, "time of the evaluation (s)", -1
-    if log is not None or name not in _TIMES:
+    of_function = fit_log_of(search) is not None
+    if of_function and name == "fit_time":
+        return search.fit_times, "time of the evaluation (s)", -1
+    if of_function or name not in _TIMES:
         scores = read_scores(search, name)
         must_be_low = name == getattr(search, "constraint", None)
         return scores.values, scores.label, -1 if must_be_low else scores.sign

@@ -12,7 +12,7 @@ from scipy.optimize import OptimizeResult
 from sklearn.exceptions import FitFailedWarning
 
 from sklearn_mvrsm import Categorical, Integer, Real, minimize
-from sklearn_mvrsm.inspection import TimelineDisplay
+from sklearn_mvrsm.inspection import ParetoDisplay, TimelineDisplay
 
 SPACE = {"x": Real(-1.0, 1.0, default=0.5), "kind": Categorical(["bowl", "plane"])}
 LEVEL = 0.0
@@ -192,6 +192,10 @@ def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(tmp_path, monkeypat
     assert ended.returncode == 9
     result = module.run(path)
     assert module.made == [True] * 9 + [False] * 16
+    drawn, known = ParetoDisplay.from_estimator(result).values, result.func_vals
+    seconds = np.where(np.isfinite(known), result.fit_times, np.nan)
+    np.testing.assert_array_equal(drawn, np.stack([known, seconds], axis=1))
+    assert (result.fit_times > 0.0).all()
     expected = module.run(None)
     assert result.x_iters == expected.x_iters
     np.testing.assert_equal(result.func_vals, expected.func_vals)

@@ -311,8 +311,9 @@ def test_an_optimiser_has_one_metric_and_only_a_result_has_times(optimised, plt)
         assert (display.values[known, 1] > 0.0).all()
         assert np.isnan(display.values[~known]).all()
         assert {np.nanargmin(column) for column in display.values.T} <= {*display.front}
-        with pytest.raises(ValueError, match=r"'metric' must be one of \['value'\]"):
-            ParetoDisplay.from_estimator(optimised, ["value", "score_time"])
+        named = r"'metrics' must be two of \['value', 'fit_time'\], got 'time'"
+        with pytest.raises(ValueError, match=named):
+            ParetoDisplay.from_estimator(optimised, ["value", "time"])
         return
     with pytest.raises(TypeError, match="TimelineDisplay needs a fitted MVRSMSearchCV"):
         TimelineDisplay.from_estimator(optimised)
