@@ -149,8 +149,10 @@ def test_distributions_have_the_steps_that_optuna_can_have():
         "part": Integer(0, 8, step=2),
         "kind": Real(0, 1, step=1 / 3),  # optuna would end at 2/3
     }
-    study = to_study(fitted(Any(), space, n_iter=20))
+    told = [{"level": 3 * 0.1, "part": 2, "kind": 1 / 3}]  # 0.30000000000000004
+    study = to_study(fitted(Any(), space, n_iter=20, initial_points=told))
     distributions = study.trials[0].distributions
+    assert study.trials[0].params["level"] == 0.3
     assert distributions["level"] == FloatDistribution(0.0, 0.7, step=0.1)
     assert distributions["part"] == IntDistribution(0, 8, step=2)
     assert distributions["kind"] == FloatDistribution(0.0, 1.0)

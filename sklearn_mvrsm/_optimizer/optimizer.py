@@ -372,12 +372,13 @@ class MVRSMOptimizer:
         return _Pending(params, self._originals.restored(params), point)
 
     def _own(self, params: Mapping[str, object], point: FloatArray) -> Params:
-        """Return params with the declared objects instead of others that equal them."""
-        declared = self.space.decode(point)
+        """Return params with declared objects, and reals without the dust of steps."""
+        declared, codes = self.space.decode(point), self.space.to_codes(params)
+        reals = {name: code for name, code in codes.items() if isinstance(code, float)}
         return {
             name: value if isinstance(value, _KEPT) else declared[name]
             for name, value in params.items()
-        }
+        } | reals
 
     def _settle(self, params: Mapping[str, object]) -> tuple[Params, FloatArray]:
         """Return ``params`` and their point, no longer pending if they were."""

@@ -235,6 +235,27 @@ def test_equal_params_settle_the_pending_point_whoever_made_them():
         assert optimizer._pending == []
 
 
+@pytest.mark.parametrize(
+    ("space", "told", "expected"),
+    [
+        ({"x": Real(0, 0.3, step=0.1)}, 3 * 0.1, 0.3),
+        ([{"x": [0.5]}, {"x": Real(0, 0.7, step=0.1)}], np.float64(6 * 0.1), 0.6),
+        ({"x": Real(0.1, 1.0)}, 1, 1.0),  # a checkpoint has it as a float, too
+        ({"x": Real(0.1, 1.0, log=True)}, 3 * 0.1, 3 * 0.1),
+    ],
+)
+def test_a_real_is_the_float_that_is_offered_however_it_is_told(space, told, expected):
+    optimizer = MVRSMOptimizer(space, random_state=0)
+    optimizer.enqueue({"x": told})
+    asked = optimizer.ask()
+    optimizer.tell({"x": told}, 0.0)
+    other = MVRSMOptimizer(space, random_state=0)
+    other.tell({"x": told}, 0.0)
+    for params in (asked, optimizer.best_params, other.best_params):
+        assert params == {"x": expected}
+        assert type(params["x"]) is float
+
+
 def test_values_of_numpy_are_numbers_too():
     optimizer = MVRSMOptimizer({"x": Real(0.0, 1.0)}, random_state=0)
     params = optimizer.ask()
