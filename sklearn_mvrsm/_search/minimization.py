@@ -175,7 +175,7 @@ def minimize(
         raised = kept[-1].raised if kept else None
         is_other = isinstance(error, Exception) and error.__context__ is raised
         ended_by = error if raised is None or not is_other else raised
-        if kept and kept[-1].candidates:
+        if kept:
             _keep_result(ended_by, _result(settings, kept[-1]))
         if ended_by is not error:  # whose class does not let it pass ``with`` blocks
             raise ended_by from None
@@ -263,4 +263,7 @@ def _keep_result(error: BaseException, result: OptimizeResult) -> None:
     result.message = f"{type(error).__name__} after {n} evaluations."
     with contextlib.suppress(Exception):  # a class of exceptions may refuse it
         vars(error)["result"] = result
-        error.add_note(f"The {n} evaluations made are in 'result' of this exception.")
+        if n > 0:
+            error.add_note(
+                f"The {n} evaluations made are in 'result' of this exception."
+            )

@@ -990,7 +990,7 @@ def test_results_that_are_no_numbers_lose_nothing_either():
 
 
 @pytest.mark.parametrize("n_values", [0, 3])
-def test_an_exception_goes_on_even_if_it_takes_no_result(n_values):
+def test_an_exception_goes_on_with_its_result_even_if_it_takes_no_note(n_values):
     answers = iter([1.0] * n_values)
 
     def func(params):
@@ -1000,7 +1000,10 @@ def test_an_exception_goes_on_even_if_it_takes_no_result(n_values):
 
     with pytest.raises(FrozenError, match="enough") as info:
         minimize(func, MIXED, 20, random_state=0)
-    assert hasattr(info.value, "result") == (n_values > 0)
+    result = info.value.result
+    assert (result.nfev, result.success) == (n_values, False)
+    assert len(result.x_iters) == len(result.func_vals) == n_values
+    assert (result.x is None) == (n_values == 0)
 
 
 def test_minimize_evaluates_given_points_first():
