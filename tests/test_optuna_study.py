@@ -1,7 +1,9 @@
 """A search as a study of optuna: same parameters, scores and states."""
 
+import importlib
 import json
 import math
+import sys
 import warnings
 from wsgiref.util import setup_testing_defaults
 
@@ -168,6 +170,14 @@ def test_the_metric_is_the_one_that_is_followed_the_others_are_attributes():
     assert [t.user_attrs["mean_test_a"] for t in trials] == search.cv_results_[
         "mean_test_a"
     ].tolist()
+
+
+def test_without_optuna_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    for name in ("", "._sampler", "._study"):
+        monkeypatch.delitem(sys.modules, f"sklearn_mvrsm.optuna{name}")
+    with pytest.raises(ImportError, match=r"'pip install sklearn-mvrsm\[optuna\]'"):
+        importlib.import_module("sklearn_mvrsm.optuna")
 
 
 def test_a_search_without_results_is_refused():

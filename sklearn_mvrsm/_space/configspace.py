@@ -1,5 +1,6 @@
 """The way from ConfigSpace to a space, and back."""
 
+import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol, Self, overload
 
@@ -91,6 +92,7 @@ class ConfigSpaceMethods:
         >>> space["gamma"], default
         (Real(0.1, 1.0, default=0.55).when(kernel=['rbf']), {'kernel': 'linear'})
         """
+        _require_configspace()
         from sklearn_mvrsm._space.configspace_reader import default_of, read
 
         params, constraints = read(cs)
@@ -138,11 +140,22 @@ class ConfigSpaceMethods:
         >>> dict(cs.get_default_configuration())
         {'depth': 3, 'kind': 'b'}
         """
+        _require_configspace()
         if default is None and self.constraints:
             default = default_params(self) or self.sample(1, random_state=0)[0]
         if default is not None:
             self.encode(default)  # refuses what is no configuration
         return write(self.parameters, self.names, self.constraints, default or {})
+
+
+def _require_configspace() -> None:
+    try:
+        importlib.import_module("ConfigSpace")
+    except ImportError as error:
+        raise ImportError(
+            "from_configspace and to_configspace need ConfigSpace, which "
+            "'pip install sklearn-mvrsm[configspace]' installs"
+        ) from error
 
 
 def write(

@@ -1,7 +1,15 @@
 """The optimiser as a sampler of optuna, and a search as a study. Needs optuna."""
 
-from sklearn_mvrsm.optuna._sampler import MVRSMSampler
-from sklearn_mvrsm.optuna._study import to_study
+try:
+    from sklearn_mvrsm.optuna._sampler import MVRSMSampler
+    from sklearn_mvrsm.optuna._study import to_study
+except ModuleNotFoundError as error:
+    if error.name != "optuna":
+        raise
+    raise ImportError(
+        "sklearn_mvrsm.optuna needs optuna, which 'pip install sklearn-mvrsm[optuna]' "
+        "installs"
+    ) from error
 
 __all__ = ["MVRSMSampler", "to_study"]
 

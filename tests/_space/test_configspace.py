@@ -431,5 +431,6 @@ def test_what_configspace_cannot_have_is_named(space, message):
 def test_configspace_is_not_needed_until_it_is_used(monkeypatch):
     monkeypatch.setitem(sys.modules, "ConfigSpace", None)
     space = SearchSpace({"x": [1, 2]})
-    with pytest.raises(ImportError):
-        space.to_configspace()
+    for use in (space.to_configspace, lambda: SearchSpace.from_configspace(None)):
+        with pytest.raises(ImportError, match=r"'pip install sklearn-mvrsm\[conf"):
+            use()
