@@ -27,7 +27,8 @@ def enqueue_first(
     """
     if not isinstance(points, list | tuple):
         raise TypeError(
-            f"'initial_points' must be a list of configurations, got {points!r}"
+            "'initial_points' must be a list of configurations, such as 'x_iters' of a "
+            f"result of minimize, got a value of type {type(points).__name__}"
         )
     if n_iter is not None and len(points) > n_iter:
         warn(

@@ -172,5 +172,9 @@ def _rows(
         elif not skipped[k]:
             number = None
             if constraint is not None and math.isfinite(score):
-                number = constraint.of_row(results, k)
+                try:
+                    number = constraint.of_row(results, k)
+                except Exception as error:
+                    error.add_note(f"'constraint' raised this for {row}.")
+                    raise
             yield row, each, float(score), number

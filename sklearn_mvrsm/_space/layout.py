@@ -74,7 +74,10 @@ def as_parameter(name: str, value: Any) -> Parameter:
     if isinstance(value, list | tuple) and any(
         isinstance(each, Parameter) for each in value
     ):
-        raise TypeError(f"Parameter {name!r} must be one parameter, got {value!r}")
+        raise TypeError(
+            f"Parameter {name!r} must be one parameter, got {value!r}; write "
+            "space | {...} to add to a space with alternatives"
+        )
     if isinstance(value, tuple) and _looks_like_interval(value):
         _warn_of_interval(name, value)
     try:
@@ -317,8 +320,11 @@ def read(params: object) -> tuple[dict[str, Parameter], ...]:
         isinstance(each, Mapping) and not hasattr(each, "constraints")
         for each in alternatives
     ):
+        listed = isinstance(alternatives, list | tuple)
+        hint = "; for a space in a list write *space.alternatives" if listed else ""
         raise TypeError(
-            f"A space must be a dict, a list of dicts or a SearchSpace, got {params!r}"
+            f"A space must be a dict, a list of dicts or a SearchSpace{hint}, "
+            f"got {params!r}"
         )
     if len(alternatives) == 0:
         raise ValueError(f"A list of alternatives must not be empty, got {params!r}")

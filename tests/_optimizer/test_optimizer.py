@@ -1068,6 +1068,8 @@ def test_minimize_says_what_is_wrong_with_given_points():
     assert result.x_iters == start[:2]
     with pytest.raises(ValueError, match=r"initial_points\[1\]: "):
         minimize(objective, MIXED, 5, initial_points=[start[0], {"nobody": 1}])
+    with pytest.raises(TypeError, match=r"'x_iters' of .* of type Optimi"):
+        minimize(objective, MIXED, 5, initial_points=result)
 
 
 def test_a_callback_stops_minimize():

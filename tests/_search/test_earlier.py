@@ -179,6 +179,14 @@ FIXED = SearchSpace(SPACE, constraints=[lambda params: params["level"] < 0.8])
             "'known_results, row 0' must have a dict and a number",
         ),
         (
+            {
+                "known_results": {"params": [{"level": 0.5}], "mean_test_score": [0.5]},
+                "constraint": lambda row: row["mean_train_score"],
+            },
+            KeyError,
+            "'constraint' raised this for known_results, row 0",
+        ),
+        (
             {"known_results": [({"level": 0.9}, 0.5)], "space": FIXED},
             ValueError,
             r"known_results\[0\]: a constraint forbids \{'level': 0.9\}",

@@ -79,7 +79,8 @@ def test_of_alternatives_that_differ_all_parameters_are_returned():
     assert [dict(each) for each in space.alternatives] == list(space.alternatives)
     again = SearchSpace(space.alternatives, space.constraints)
     assert again.fingerprint() == space.fingerprint()
-    with pytest.raises(TypeError, match="'model' must be one parameter, got \\(Cat"):
+    one = "'model' must be one parameter, got \\(Cat.*write space \\| {...} to add"
+    with pytest.raises(TypeError, match=one):
         SearchSpace(dict(space))
 
 
@@ -175,7 +176,7 @@ def test_without_leaves_the_rest_as_it_was():
         (
             lambda s: SearchSpace([s, {}]),
             TypeError,
-            "a list of dicts or a SearchSpace, ",
+            "a SearchSpace; for a space in a list write \\*space.alternatives, got",
         ),
         (lambda s: models() | models(), ValueError, "no alternatives, got 2 and 2"),
         (lambda s: {"a": [X01, X01]} | s, TypeError, "'a' must be one parameter, got"),
