@@ -198,10 +198,12 @@ def _settings(
     names = ("method", "n_initial_points", "include_default")
     optimizer = MVRSMOptimizer(space, **{name: arguments[name] for name in names})
     enqueue_first(optimizer, arguments["initial_points"], None)
+    given = {name: arguments[name] for name in _AS_IN_A_SEARCH}
+    if arguments["n_pending"] is None:
+        del given["n_pending"]
+    check_as_parameters_of(MVRSMSearchCV, given, "minimize")
     if arguments["n_pending"] is None:
         arguments["n_pending"] = Evaluator(job, n_jobs=arguments["n_jobs"]).n_slots
-    given = {name: arguments[name] for name in _AS_IN_A_SEARCH}
-    check_as_parameters_of(MVRSMSearchCV, given, "minimize")
     settings = Settings.read(arguments, "minimize")
     check_memory_limit(settings.fit_memory_limit, settings.n_jobs)
     return settings

@@ -275,6 +275,7 @@ def test_the_bar_shows_the_lowest_value(capsys):
         ({"timeout": 0}, "'timeout' parameter of minimize must be .* Got 0"),
         ({"fit_timeout": "x"}, "'fit_timeout' parameter of minimize .* Got 'x'"),
         ({"fit_memory_limit": -1}, "'fit_memory_limit' parameter of minimize"),
+        ({"n_jobs": "a"}, "'n_jobs' parameter of minimize .* Got 'a'"),
         ({"n_jobs": 1.5}, "'n_jobs' parameter of minimize .* Got 1.5"),
         ({"n_jobs": True}, "'n_jobs' parameter of minimize .* Got True"),
         ({"n_pending": 0}, "'n_pending' parameter of minimize .* Got 0"),
