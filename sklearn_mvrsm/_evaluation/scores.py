@@ -76,8 +76,10 @@ class FoldScore:
 
     @property
     def has_raised(self) -> bool:
-        """Whether it ended by an exception, without a score."""
-        return self.status == "error" and self.test_scores is None
+        """Whether the fit or a scorer raised: a function's nan is no exception."""
+        is_lone = not self.multimetric and self.train_scores is None
+        has_value = is_lone and "score" in (self.test_scores or {})
+        return self.status == "error" and not has_value
 
 
 def fold_score(event: TaskEnd, *, keep_exception: bool) -> FoldScore:

@@ -403,12 +403,35 @@ def test_a_fit_that_ends_the_search_is_tried_again(path):
     assert folds_in(path) == [(0, 0), (0, 1)]
 
 
+def fine(estimator, X, y):
+    return 1.0
+
+
+def fails(estimator, X, y):
+    raise ArithmeticError("no score")
+
+
+def fails_in_training(estimator, X, y):
+    return 1.0 if len(X) == 20 else fails(estimator, X, y)  # of a test part
+
+
 @quiet
-def test_a_failure_that_was_kept_ends_a_search_that_raises(path):
-    Bowl.bad = (make().fit(X, y).cv_results_["params"][0]["k"],)
-    make(path).fit(X, y)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"scoring": fails},
+        {"scoring": fails_in_training, "return_train_score": True},
+        {"scoring": {"score": fine, "other": fails}, "refit": "score"},
+    ],
+)
+def test_a_failure_that_was_kept_ends_a_search_that_raises(path, options):
+    if not options:
+        Bowl.bad = (make().fit(X, y).cv_results_["params"][0]["k"],)
+    with contextlib.suppress(ValueError):  # all candidates have failed
+        make(path, **options).fit(X, y)
     with pytest.raises(RuntimeError, match=r"(?s)a fit raised:.*ArithmeticError"):
-        make(path, error_score="raise").fit(X, y)
+        make(path, error_score="raise", **options).fit(X, y)
 
 
 @quiet
