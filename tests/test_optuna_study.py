@@ -9,10 +9,12 @@ from wsgiref.util import setup_testing_defaults
 
 import numpy as np
 import pytest
+from scipy.optimize import OptimizeResult
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from sklearn_mvrsm import Categorical, Integer, MVRSMSearchCV, Ordinal, Real
@@ -183,6 +185,10 @@ def test_without_optuna_the_message_says_what_to_install(monkeypatch):
 def test_a_search_without_results_is_refused():
     with pytest.raises(NotFittedError, match="to_study needs a search that is fitted"):
         to_study(MVRSMSearchCV(SVC(), SPACE))
+    for other in (OptimizeResult(x={}), GridSearchCV(SVC(), {"C": [1.0]})):
+        named = f"needs a fitted MVRSMSearchCV, got {type(other).__name__}$"
+        with pytest.raises(TypeError, match=named):
+            to_study(other)
 
 
 def test_a_study_can_be_stored_and_what_was_restored_has_no_duration(svc, tmp_path):

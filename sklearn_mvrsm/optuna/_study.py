@@ -64,6 +64,8 @@ def to_study(
 
     Raises
     ------
+    TypeError
+        If it is no such search.
     NotFittedError
         If the search has no results.
 
@@ -79,6 +81,10 @@ def to_study(
     >>> len(study.trials), bool(study.best_value == search.best_score_)
     (5, True)
     """
+    if not isinstance(search, MVRSMSearchCV):
+        raise TypeError(
+            f"to_study needs a fitted MVRSMSearchCV, got {type(search).__name__}"
+        )
     if not hasattr(search, "cv_results_"):
         raise NotFittedError(f"to_study needs a search that is fitted, got {search!r}")
     study = optuna.create_study(
