@@ -215,11 +215,15 @@ def _warn_of_infeasible(results: Mapping[str, Any]) -> None:
     if constraint is None or (constraint <= 0.0).any():
         return
     known = constraint[constraint == constraint]
-    least = f"the least of them is {known.min():.4g}" if len(known) else "all are nan"
+    least = "all are nan. Scores alone rank the candidates."
+    if len(known):
+        least = (
+            f"the least of them is {known.min():.4g}. The candidate that violates it "
+            "least ranks first. Search longer, or loosen the constraint."
+        )
     warn(
         f"None of the {len(constraint)} candidates satisfies 'constraint', whose value "
-        f"must be <= 0: {least}. The candidate that violates it least ranks first. "
-        "Search longer, or loosen the constraint."
+        f"must be <= 0: {least}"
     )
 
 

@@ -9,11 +9,11 @@ import numpy.typing as npt
 from sklearn_mvrsm.inspection._axes import Axis, parameter_axes, read_points
 from sklearn_mvrsm.inspection._drawing import (
     BEST,
-    GREY,
     Display,
     color_map,
     jitter,
     mark_failures,
+    mark_infeasible,
     scale_axis,
     score_limits,
     shown_in_part,
@@ -95,6 +95,11 @@ class AllCandidates(Display):
         if self.n_parameters == len(self.axes):
             return ""
         return f"{len(self.axes)} most important of {self.n_parameters} parameters"
+
+    @property
+    def _is_infeasible(self) -> BoolArray:
+        none = np.zeros(len(self.scores), dtype=np.bool_)
+        return none if self.infeasible is None else self.infeasible
 
 
 @dataclass(eq=False, repr=False)
@@ -193,7 +198,7 @@ class CandidatesDisplay(AllCandidates):
         notes = [self._shown, shown_in_part(n_hidden, self.sign)]
         if n_failed := int(self.failed.sum()):
             notes.append(f"{n_failed} failed (crosses)")
-        if n_infeasible := int(self._is_hollow.sum()):
+        if n_infeasible := int(self._is_infeasible.sum()):
             notes.append(f"{n_infeasible} infeasible (hollow)")
         bar = self.figure_.colorbar(
             self.points_[0], ax=self.axes_, label="candidate", shrink=0.9
@@ -210,18 +215,12 @@ class CandidatesDisplay(AllCandidates):
         )
         return np.asarray(self.sign * np.fmax.reduce(scores, axis=0))
 
-    @property
-    def _is_hollow(self) -> BoolArray:
-        none = np.zeros(len(self.scores), dtype=np.bool_)
-        return none if self.infeasible is None else self.infeasible
-
     def _plot_parameter(self, k: int, letters: int) -> None:
         axis, ax = self.axes[k], self.axes_[k]
         spread = _SPREAD if axis.ticks else 0.0
         at = self.values[:, k] + jitter(len(self.scores), spread)[:, 0]
         shown = ~np.isnan(self.scores) & ~np.isnan(at)
-        hollow = shown & self._is_hollow
-        ax.plot(at[hollow], self.scores[hollow], "o", mfc="none", mec=GREY, ms=3.5)
+        hollow = mark_infeasible(ax, self.infeasible, at, self.scores)
         known = np.flatnonzero(shown & ~hollow)
         self.points_.append(
             ax.scatter(

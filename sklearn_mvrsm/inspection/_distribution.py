@@ -26,21 +26,22 @@ class DistributionDisplay(Display):
     """The empirical distribution of the scores of a search, or of several.
 
     The curve of a search shows, for each score, which share of all its candidates has
-    at most that. A candidate without a score counts as worse than any other: where
-    higher is better the curve starts at the share of failures, where lower is better
-    it ends that far below 1. Searches of different lengths can be compared.
+    at most that. A candidate without a score, or one that violates a ``constraint``,
+    counts as worse than any other: where higher is better the curve starts at the share
+    of these, where lower is better it ends that far below 1. Searches of different
+    lengths can be compared.
 
     Make it with :meth:`from_estimator`.
 
     Parameters
     ----------
     values : tuple of ndarray
-        The scores of each search, ascending.
+        The scores of each search, ascending, infeasible candidates left out.
     shares : tuple of ndarray
         For each of these, the share of candidates that have at most that.
     missing : tuple of dict of str to int
-        How many candidates of each search have "failed", and how many were "given up"
-        as hopeless (``racing``).
+        How many candidates of each search have "failed", how many were "given up" as
+        hopeless (``racing``), and how many are "infeasible".
     names : tuple of str
         Names of the searches.
     label : str
@@ -134,17 +135,22 @@ class DistributionDisplay(Display):
         seen = np.ravel([limits for limits in own if limits])  # of the widest of them
         limits, n_hidden = score_limits(np.concatenate(self.values), seen, self.sign)
         left, right = limits or (0.0, 1.0)
+        others = [line for line in self.ax_.lines if line.get_gid() == "distribution"]
+        if others:
+            low, high = self.ax_.get_xlim()
+            left, right = min(left, low), max(right, high)
         self.lines_ = []
         each = zip(self.values, self.shares, self.missing, self.names, strict=True)
-        for k, (values, shares, missing, name) in enumerate(each):
+        for k, (values, shares, missing, name) in enumerate(each, len(others)):
             n = sum(missing.values())
             start = n / (n + len(values)) if self.sign > 0 else 0.0
             heights = [start, *shares]
             without = ", ".join(f"{n} {what}" for what, n in missing.items() if n)
             (line,) = self.ax_.plot(
-                [min(left, *values), *values, max(right, *values)],
+                [min([left, *values]), *values, max([right, *values])],
                 [*heights, heights[-1]],
                 drawstyle="steps-post",
+                gid="distribution",
                 color=CATEGORICAL[k % len(CATEGORICAL)],
                 linewidth=2.0,
                 label=f"{name} ({without})" if without else name,
@@ -160,14 +166,21 @@ class DistributionDisplay(Display):
 def _curve(scores: Scores) -> tuple[FloatArray, FloatArray, dict[str, int]]:
     """Return ascending scores, the shares that have at most these, and what is missing.
 
-    What has no score counts as worse than all that has one.
+    What has no score, or is infeasible, counts as worse than all the others.
     """
-    values = np.sort(scores.values[~np.isnan(scores.values)])
-    n, n_failed = len(scores.values), int(scores.failed.sum())
-    n_missing = n - len(values)
-    lower = n_missing if scores.sign > 0 else 0
-    shares = (lower + np.arange(1.0, len(values) + 1.0)) / n
-    return values, shares, {"failed": n_failed, "given up": n_missing - n_failed}
+    without = np.isnan(scores.values)
+    infeasible = np.zeros_like(without)
+    if scores.infeasible is not None:
+        infeasible = scores.infeasible
+    values = np.sort(scores.values[~without & ~infeasible])
+    missing = {
+        "failed": int(scores.failed.sum()),
+        "given up": int((without & ~scores.failed).sum()),
+        "infeasible": int(infeasible.sum()),
+    }
+    lower = sum(missing.values()) if scores.sign > 0 else 0
+    shares = (lower + np.arange(1.0, len(values) + 1.0)) / len(without)
+    return values, shares, missing
 
 
 def _classes(searches: Sequence[object]) -> list[str]:

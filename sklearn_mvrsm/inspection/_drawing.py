@@ -28,6 +28,7 @@ __all__ = [
     "color_map",
     "jitter",
     "mark_failures",
+    "mark_infeasible",
     "number_texts",
     "scale_axis",
     "score_limits",
@@ -239,6 +240,38 @@ def mark_failures(ax: Any, at: FloatArray, height: float = 0.02, **style: Any) -
         },
     )
     return marks
+
+
+def mark_infeasible(
+    ax: Any,
+    infeasible: npt.NDArray[np.bool_] | None,
+    x: FloatArray,
+    y: FloatArray,
+    **style: Any,
+) -> npt.NDArray[np.bool_]:
+    """Draw candidates that violate the constraint as hollow points.
+
+    Parameters
+    ----------
+    ax : matplotlib axes
+    infeasible : ndarray of bool of shape (n,) or None
+        Whether they violate it; None without one.
+    x, y : ndarray of shape (n,)
+        Where all candidates are; nan where one cannot be drawn.
+    **style : object
+        For the points.
+
+    Returns
+    -------
+    ndarray of bool of shape (n,)
+        Which have been drawn.
+    """
+    hollow = ~np.isnan(x + y) & (False if infeasible is None else infeasible)
+    n = int(hollow.sum())
+    points = {"color": GREY, "markersize": 3.5, "markerfacecolor": "none", **style}
+    label = f"{n} infeasible" if n else None
+    ax.plot(x[hollow], y[hollow], "o", label=label, **points)
+    return hollow
 
 
 def _number_ticks(

@@ -32,7 +32,8 @@ _CLOSE = 0.08  # share of an axis below which two numbers would overlap
 class ParallelCoordinatesDisplay(AllCandidates):
     """Every candidate as a line that crosses an axis for each parameter.
 
-    Good scores are drawn above bad ones, and the best on top.
+    Good scores are drawn above bad ones, and the best on top. Candidates that violate a
+    ``constraint`` are grey dashes, those without a score are dotted.
 
     Make it with :meth:`from_estimator`.
 
@@ -56,6 +57,8 @@ class ParallelCoordinatesDisplay(AllCandidates):
         How many parameters the space has.
     sign : int, default=1
         1 where higher scores are better, -1 where lower values are.
+    infeasible : ndarray of bool of shape (n_candidates,), default=None
+        Whether a candidate violates the ``constraint``; None without one.
 
     Attributes
     ----------
@@ -64,9 +67,9 @@ class ParallelCoordinatesDisplay(AllCandidates):
     figure_ : matplotlib figure
         Its figure.
     lines_ : matplotlib line collection
-        Candidates with a score.
+        Candidates with a score, infeasible ones left out.
     failures_ : matplotlib line collection
-        Candidates without one: failed, or given up.
+        The others: failed, given up, or infeasible.
     best_line_ : matplotlib line or None
         The best candidate.
     colorbar_ : matplotlib colorbar
@@ -103,16 +106,16 @@ class ParallelCoordinatesDisplay(AllCandidates):
         from matplotlib.colors import Normalize
 
         paths = self._paths()
-        missing = np.isnan(self.scores)
+        pale = np.isnan(self.scores) | self._is_infeasible
         self.failures_ = LineCollection(
-            list(paths[missing]),
-            colors=[FAILED if each else GREY for each in self.failed[missing]],
-            linestyles=":",
+            list(paths[pale]),
+            colors=[FAILED if each else GREY for each in self.failed[pale]],
+            linestyles=["--" if each else ":" for each in self._is_infeasible[pale]],
             linewidths=0.9,
             zorder=1,
         )
         order = np.argsort(self.sign * self.scores, kind="stable")
-        order = order[: int((~missing).sum())]
+        order = order[~pale[order]]
         known = self.scores[order]
         low, high = (0.0, 1.0) if not len(known) else _color_range(known, self.sign)
         self.lines_ = LineCollection(
@@ -205,9 +208,12 @@ class ParallelCoordinatesDisplay(AllCandidates):
         for n, what, color in (
             (n_failed, "failed", FAILED),
             (n_given_up, "given up", GREY),
+            (int(self._is_infeasible.sum()), "infeasible", GREY),
         ):
             if n:
-                handles.append(Line2D([], [], color=color, linestyle=":"))
+                line = Line2D([], [], color=color)
+                line.set_linestyle("--" if what == "infeasible" else ":")
+                handles.append(line)
                 labels.append(f"{n} {what}")
         if handles:
             self.ax_.legend(

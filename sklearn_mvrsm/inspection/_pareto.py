@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sklearn_mvrsm.inspection._drawing import BLUE, GREY, Display
+from sklearn_mvrsm.inspection._drawing import BLUE, GREY, Display, mark_infeasible
 from sklearn_mvrsm.inspection._scores import (
     fit_log_of,
     guiding_metric,
@@ -41,6 +41,8 @@ class ParetoDisplay(Display):
         What the metrics are.
     signs : tuple of two int
         1 where higher is better, -1 where lower is.
+    infeasible : ndarray of bool of shape (n_candidates,), default=None
+        Whether a candidate violates the ``constraint``; None without one.
 
     Attributes
     ----------
@@ -49,7 +51,7 @@ class ParetoDisplay(Display):
     figure_ : matplotlib figure
         Its figure.
     points_, front_ : matplotlib line
-        All candidates, and the front.
+        Candidates that violate no constraint, and the front.
 
     Examples
     --------
@@ -74,6 +76,7 @@ class ParetoDisplay(Display):
     front: IntArray
     labels: tuple[str, str]
     signs: tuple[int, int]
+    infeasible: npt.NDArray[np.bool_] | None = None
     points_: Any = field(init=False)
     front_: Any = field(init=False)
 
@@ -115,21 +118,24 @@ class ParetoDisplay(Display):
         columns = [_column(search, name) for name in metrics]
         values = np.stack([values for values, _, _ in columns], axis=1)
         values[np.isnan(values).any(axis=1)] = np.nan
-        allowed = values.copy()
+        allowed, infeasible = values.copy(), None
         results = getattr(search, "cv_results_", {})  # minimize has no constraint
         if "constraint" in results:
-            allowed[~(results["constraint"] <= 0.0)] = np.nan
+            infeasible = ~(results["constraint"] <= 0.0)
+            allowed[infeasible] = np.nan
         signs = columns[0][2], columns[1][2]
         return cls(
             values=values,
             front=_front(allowed * signs),
             labels=(columns[0][1], columns[1][1]),
             signs=signs,
+            infeasible=infeasible,
         )
 
     def _draw(self) -> None:
+        hollow = mark_infeasible(self.ax_, self.infeasible, *self.values.T)
         (self.points_,) = self.ax_.plot(
-            *self.values.T, "o", color=GREY, markersize=4.0, label="candidates"
+            *self.values[~hollow].T, "o", color=GREY, markersize=4.0, label="candidates"
         )
         (self.front_,) = self.ax_.plot(
             *self.values[self.front].T,

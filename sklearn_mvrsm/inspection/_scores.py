@@ -109,7 +109,8 @@ class Scores:
         Whether a fold has no score because something went wrong; not if the candidate
         was given up as hopeless.
     best : int or None
-        Row of the best candidate; None if all have failed.
+        Row of the best candidate; None if all have failed, or none is feasible and the
+        search has not chosen one.
     sign : int
         1 where higher is better, -1 where lower is.
     bounds : tuple of float
@@ -312,8 +313,9 @@ def read_scores(search: Any, metric: str | None) -> Scores:
     if "constraint" in results:
         infeasible = ~(np.asarray(results["constraint"]) <= 0.0) & ~missing
     best = _best(values, infeasible)
-    if name == guide and best is not None:
-        best = int(getattr(search, "best_index_", best))
+    if name == guide and not missing.all():  # one that violates least, if all do
+        best = getattr(search, "best_index_", best)
+        best = None if best is None else int(best)
     failed = missing & ~_given_up(results)
     bounds = _bounds(search, name)
     if np.nanmin(values, initial=bounds[0]) < bounds[0] or (

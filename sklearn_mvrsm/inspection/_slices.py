@@ -11,7 +11,14 @@ import numpy.typing as npt
 from sklearn_mvrsm import SearchSpace
 from sklearn_mvrsm.inspection._axes import ALTERNATIVE, Axis
 
-__all__ = ["Evaluated", "Slice", "average_over", "axis_grid", "slice_through"]
+__all__ = [
+    "Evaluated",
+    "Slice",
+    "average_over",
+    "axis_grid",
+    "cell_edges",
+    "slice_through",
+]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -89,6 +96,18 @@ def axis_grid(axis: Axis, size: int) -> FloatArray:
     values = np.asarray(spaced(axis.low, axis.high, size), dtype=np.float64)
     values = np.clip(values, axis.low, axis.high)
     return np.unique(np.rint(values)) if axis.whole else values
+
+
+def cell_edges(axis: Axis, values: FloatArray) -> FloatArray:
+    """Return the edges of cells around ascending values, half-way on the scale."""
+    x = np.log(values) if axis.log else values
+    if len(x) == 1:
+        middle, first, last = x[:0], x[0] - 0.5, x[0] + 0.5
+    else:
+        middle = (x[1:] + x[:-1]) / 2.0
+        first, last = x[0] - (middle[0] - x[0]), x[-1] + (x[-1] - middle[-1])
+    edges = np.concatenate([[first], middle, [last]])
+    return np.exp(edges) if axis.log else edges
 
 
 def slice_through(

@@ -15,6 +15,7 @@ from sklearn_mvrsm.inspection._drawing import (
     color_map,
     jitter,
     mark_failures,
+    mark_infeasible,
     scale_axis,
     score_limits,
     shown_in_part,
@@ -27,6 +28,7 @@ from sklearn_mvrsm.inspection._slices import (
     Evaluated,
     average_over,
     axis_grid,
+    cell_edges,
     slice_through,
 )
 
@@ -39,10 +41,8 @@ _KINDS = ("slice", "average")
 _RESOLUTION = {1: 101, 2: 41}  # values of a number, by how many parameters there are
 _BAND = 2.0  # standard deviations
 _ASIDE = 0.2  # by which candidates stand beside the surrogate of their category
-_BELOW, _SLOPING = (
-    0.5,
-    0.4,
-)  # inches from the axes to the legend; more for sloping names
+_BELOW = 0.5  # inches from the axes to the legend
+_SLOPING = 0.4  # more where names slope
 _NARROW = 3.9  # inches
 _CELL = 0.6  # share of the cell of a category over which candidates spread
 
@@ -99,6 +99,8 @@ class SurrogateDisplay(Display):
         Between which numbers the metric always is, as far as that is known.
     kind : {"slice", "average"}, default="slice"
         What ``mean`` is.
+    infeasible : ndarray of bool of shape (n_candidates,), default=None
+        Whether a candidate violates the ``constraint``; None without one.
 
     Attributes
     ----------
@@ -150,6 +152,7 @@ class SurrogateDisplay(Display):
     sign: int = 1
     bounds: tuple[float, float] = (-np.inf, np.inf)
     kind: str = "slice"
+    infeasible: BoolArray | None = None
     line_: Any = field(init=False, default=None)
     surface_: Any = field(init=False, default=None)
     points_: Any = field(init=False)
@@ -197,13 +200,16 @@ class SurrogateDisplay(Display):
         ------
         ValueError
             If a name is not in the space; if the parameters never exist together; if no
-            candidate has a score; if ``kind`` is something else.
+            candidate has a score, or none is feasible and the search has not chosen
+            one; if ``kind`` is something else.
         """
         if kind not in _KINDS:
             raise ValueError(f"'kind' must be one of {_KINDS}, got {kind!r}")
         tried = read_tried(cls, search, metric)
         scores = tried.scores
         if scores.best is None:
+            if np.isfinite(scores.values).any():
+                raise ValueError("No candidate satisfies the constraint")
             raise ValueError(f"No candidate has a score of {scores.metric!r}")
         space = tried.space
         axes = _chosen(search, tried, parameters)
@@ -233,6 +239,7 @@ class SurrogateDisplay(Display):
             sign=scores.sign,
             bounds=scores.bounds,
             kind=kind,
+            infeasible=scores.infeasible,
         )
 
     def _draw(self) -> None:
@@ -321,9 +328,10 @@ class SurrogateDisplay(Display):
         at = self.values[:, 0] + aside
         if aside:  # so that equal ones do not hide each other
             at = at + jitter(len(at), _ASIDE)[:, 0]
-        (self.points_,) = self.ax_.plot(
-            at, self.scores, "o", color="0.35", markersize=3.5, label="candidates"
-        )
+        style: dict[str, Any] = {"color": "0.35", "markersize": 3.5}
+        hollow = mark_infeasible(self.ax_, self.infeasible, at, self.scores, **style)
+        shown = np.where(hollow, np.nan, self.scores)
+        (self.points_,) = self.ax_.plot(at, shown, "o", label="candidates", **style)
         row, label = self._star
         (self.best_point_,) = self.ax_.plot(
             at[row],
@@ -340,7 +348,9 @@ class SurrogateDisplay(Display):
     # --- two parameters ---------------------------------------------------------
 
     def _plot_surface(self) -> None:
-        x, y = (_edges(a, g) for a, g in zip(self.axes, self.grid, strict=True))
+        from matplotlib.patheffects import withStroke
+
+        x, y = (cell_edges(a, g) for a, g in zip(self.axes, self.grid, strict=True))
         known = ~np.isnan(self.scores) & ~np.isnan(self.values).any(axis=1)
         seen = np.concatenate([self.mean.ravel(), self.scores[known]])
         ends, n_hidden = score_limits(seen, sign=self.sign)
@@ -352,6 +362,9 @@ class SurrogateDisplay(Display):
         self.surface_ = self.ax_.pcolormesh(x, y, surface, cmap=colors, **limits)
         widths = [_CELL * bool(axis.ticks) for axis in self.axes]
         at = self.values + jitter(len(self.values), *widths)
+        halo = [withStroke(linewidth=2.4, foreground="white")]
+        style: dict[str, Any] = {"color": "k", "markersize": 5.0, "path_effects": halo}
+        known &= ~mark_infeasible(self.ax_, self.infeasible, *at.T, **style)
         self.points_ = self.ax_.scatter(
             *at[known].T,
             c=self.scores[known],
@@ -431,15 +444,3 @@ def _most_telling(
         if together and not any(depends(tried.space, *p) for p in (pair, pair[::-1])):
             return pair
     return (axes[first],)
-
-
-def _edges(axis: Axis, values: FloatArray) -> FloatArray:
-    """Edges of the cells around ascending values, half-way on the scale of the axis."""
-    x = np.log(values) if axis.log else values
-    if len(x) == 1:
-        middle, first, last = x[:0], x[0] - 0.5, x[0] + 0.5
-    else:
-        middle = (x[1:] + x[:-1]) / 2.0
-        first, last = x[0] - (middle[0] - x[0]), x[-1] + (x[-1] - middle[-1])
-    edges = np.concatenate([[first], middle, [last]])
-    return np.exp(edges) if axis.log else edges

@@ -19,8 +19,11 @@ from sklearn_mvrsm.callbacks import JSONLogger, StopAtScore
 from sklearn_mvrsm.inspection import (
     CandidatesDisplay,
     ConvergenceDisplay,
+    DistributionDisplay,
+    ParallelCoordinatesDisplay,
     ParetoDisplay,
     SurrogateDisplay,
+    parameters_at_edge,
 )
 from sklearn_mvrsm.selection import one_standard_error
 
@@ -119,14 +122,39 @@ def test_violations_rank_between_feasible_candidates_and_failures():
     assert ranks.tolist() == [4, 2, 1, 7, 5, 6, 3]
 
 
+DISPLAYS = [
+    CandidatesDisplay,
+    ConvergenceDisplay,
+    DistributionDisplay,
+    ParallelCoordinatesDisplay,
+    ParetoDisplay,
+    SurrogateDisplay,
+]
+
+
 @pytest.mark.parametrize("refit", ["score", lambda r: int(r["constraint"].argmin())])
-def test_the_least_violation_is_the_best_where_none_satisfies_it(refit):
+def test_the_least_violation_is_the_best_where_none_satisfies_it(refit, plt):
     search = make(constraint=lambda row: 2.0 - row["params"]["level"], refit=refit)
     with pytest.warns(UserWarning, match="None of the 12 candidates satisfies 'cons"):
         search.fit(X, y)
     assert search.best_params_["level"] == levels(search).max()
     with pytest.raises(ValueError, match="No configuration told satisfies"):
         _ = search.optimizer_.best_params
+    for display in DISPLAYS:
+        drawn = display.from_estimator(search).plot()
+        drawn.figure_.canvas.draw()
+        if hasattr(drawn, "failed") and display is not ConvergenceDisplay:
+            assert drawn.best == search.best_index_
+    assert parameters_at_edge(search)["level"] == "high"
+    for source, metric in [(search.optimizer_, None), (search, "excess")]:
+        with pytest.raises(ValueError, match="No candidate satisfies the constraint"):
+            SurrogateDisplay.from_estimator(source, metric=metric)
+
+
+def test_unknown_violations_rank_nothing():
+    with pytest.warns(UserWarning, match="all are nan. Scores alone rank the cand"):
+        search = make(constraint=lambda row: math.nan).fit(X, y)
+    assert search.best_params_["level"] == levels(search).max()
 
 
 @pytest.mark.parametrize(
@@ -284,6 +312,30 @@ def test_pictures_show_the_best_feasible_candidate(search):
     front = ParetoDisplay.from_estimator(search)
     assert (front.values[front.front, 1] <= 0.0).all()
     assert f"{np.isnan(feasible).sum()} infeasible" in search._repr_html_()
+    means = np.sort(means[~np.isnan(means)])
+    count = DistributionDisplay.from_estimator(search)
+    np.testing.assert_array_equal(count.values[0], means)
+    assert count.shares[0][0] == 1.0 - (len(means) - 1) / len(feasible)
+
+
+@pytest.mark.parametrize(
+    ("display", "argument"),
+    [
+        (SurrogateDisplay, {"parameters": "level"}),
+        (SurrogateDisplay, {"parameters": ["level", "seconds"]}),
+        (ParallelCoordinatesDisplay, {}),
+        (DistributionDisplay, {}),
+        (ParetoDisplay, {}),
+        (ParetoDisplay, {"metrics": ["score", "fit_time"]}),
+    ],
+)
+def test_infeasible_candidates_are_told_from_others(search, display, argument, plt):
+    drawn = display.from_estimator(search, **argument).plot()
+    texts = [text.get_text() for text in drawn.ax_.get_legend().get_texts()]
+    n = int((levels(search) > LIMIT).sum())
+    assert any(f"{n} infeasible" in text for text in texts)
+    if display is ParallelCoordinatesDisplay:
+        assert len(drawn.lines_.get_segments()) == len(levels(search)) - n
 
 
 def test_a_study_of_optuna_has_the_constraint(search):

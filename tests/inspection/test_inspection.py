@@ -322,6 +322,8 @@ def test_failures_are_worse_than_every_score_of_the_distribution(mixed, raced, p
         for each in (mixed, raced, made)
     ]
     assert "given up)" in several.lines_[1].get_label()
+    other = DistributionDisplay.from_estimator(made).plot(display.ax_)
+    assert other.lines_[0].get_color() != display.lines_[0].get_color()
     with pytest.raises(ValueError, match=r"'names' must have a name for each of 2 sea"):
         DistributionDisplay.from_estimator([made, made], names=["one"])
     with pytest.raises(ValueError, match="'search' must have one metric, got"):
