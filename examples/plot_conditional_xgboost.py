@@ -78,7 +78,7 @@ for name, value in search.best_params_.items():
     print(f"    {name}: {value}")
 
 # %%
-# All candidates, the best one in orange. A line passes below, at *absent*, where a
+# All candidates, the best one in purple. A line passes below, at *absent*, where a
 # parameter does not exist.
 ParallelCoordinatesDisplay.from_estimator(search).plot()
 plt.show()

@@ -94,7 +94,7 @@ TimelineDisplay.from_estimator(search).plot()
 plt.show()
 
 # %%
-# Failed candidates rank last, whatever ``error_score`` is. To the model of the score, a
-# failure is as bad as the worst score seen, so the search has no reason to go back.
+# Failed candidates rank last, whatever ``error_score`` is. A second model learns where
+# fits fail, so the search has no reason to go back.
 failed = table["status"] != "ok"
 print("ranks of failed candidates:", set(table["rank_test_score"][failed].tolist()))
