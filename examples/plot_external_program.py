@@ -57,8 +57,8 @@ def run(params):
 # would take more than 16 runs.
 #
 # Two programs run at a time. One that takes more than a minute is killed. That, and an
-# exception, is a failure: never the best, and a second model learns where runs fail. In a
-# study, ``checkpoint="runs.jsonl"`` would keep every run.
+# exception, is a failure: never the best, and a second model learns where runs fail. In
+# a study, ``checkpoint="runs.jsonl"`` would keep every run.
 space = {f"row{k}": Categorical(range(8)) for k in range(7)}
 space |= {f"holes{k}": Real(*duct.HOLES, default=0.6) for k in range(1, 6)}
 present = {f"row{k}": 3 for k in range(7)} | {f"holes{k}": 0.6 for k in range(1, 6)}

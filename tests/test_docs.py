@@ -5,10 +5,14 @@ import doctest
 import importlib
 import inspect
 import re
+import runpy
+import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
@@ -162,6 +166,26 @@ def test_the_first_search_of_the_readme_runs(monkeypatch):
     made = {"X": X[:100], "y": y[:100]}
     exec(code, made)
     assert made["search"].predict(X[:3]).tolist() == [0, 0, 0]
+
+
+def test_the_search_of_the_steel_plates_runs_on_a_table_of_its_shape(
+    tmp_path, monkeypatch, capsys
+):
+    pytest.importorskip("xgboost", reason="xgboost is not there")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 27)))
+    table.assign(fault=[f"fault {k % 3}" for k in range(60)]).to_csv(
+        tmp_path / "plates.csv", index=False
+    )
+    options = ["--data", str(tmp_path / "plates.csv"), "--n-iter", "2"]
+    options += ["--n-jobs", "1", "--fit-timeout", "120"]
+    monkeypatch.setattr(sys, "argv", ["tune_steel_plates.py", *options])
+    example = runpy.run_path(str(ROOT / "examples" / "tune_steel_plates.py"))
+    example["main"]()
+    shown = capsys.readouterr().out
+    assert "2 candidates in" in shown
+    assert re.search(r"its accuracy, mean of 5 folds: 0\.\d{4}\n", shown)
+    assert "fits by what became of them: {'ok': 10}" in shown
 
 
 def test_versions_are_claimed_where_they_are_tried():
