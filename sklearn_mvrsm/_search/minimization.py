@@ -172,12 +172,14 @@ def minimize(
         run_search(settings, job, space, default, (), objective, None, keep, plan)
         return _checked(_result(settings, kept[-1]), settings, kept[-1])
     except BaseException as error:
-        raised = kept[-1].raised if kept else None
-        is_other = isinstance(error, Exception) and error.__context__ is raised
-        ended_by = error if raised is None or not is_other else raised
+        ended_by, raised = error, kept[-1].raised if kept else None
+        # contextlib sets an attribute of each exception that leaves its blocks. If the
+        # class of what ``func`` raised refuses that, the refusal takes its place.
+        if isinstance(error, Exception) and error.__context__ is raised is not None:
+            ended_by = raised
         if kept:
             _keep_result(ended_by, _result(settings, kept[-1]))
-        if ended_by is not error:  # whose class does not let it pass ``with`` blocks
+        if ended_by is not error:
             raise ended_by from None
         raise
 
