@@ -312,6 +312,10 @@ def test_the_published_method_samples_too():
         IntDistribution(-4, 9),
         IntDistribution(1, 500, log=True),
         IntDistribution(-10, 11, step=3),
+        FloatDistribution(1e9, 1e9 + 1, step=1e-4),
+        FloatDistribution(0.0, 1e6, step=1e-7),
+        IntDistribution(0, 2**53, step=4),
+        IntDistribution(2**60, 2**60 + 100),
         CategoricalDistribution([None, True, 1.5, "a", math.nan]),
     ],
 )
@@ -328,6 +332,7 @@ def test_values_survive_the_journey_to_plain_ones(distribution):
         )
         again = axis.to_value(plain)
         assert type(again) is type(value)
+        assert axis.to_plain(again) == plain
         assert distribution.to_internal_repr(again) == pytest.approx(
             distribution.to_internal_repr(value)
         )
@@ -339,6 +344,7 @@ def test_values_survive_the_journey_to_plain_ones(distribution):
         (FloatDistribution(0.0, 0.9, step=0.3), [0.0, 0.3, 0.6, 0.9]),
         (IntDistribution(-10, -2, step=4), [-10, -6, -2]),
         (IntDistribution(3, 6), [3, 4, 5, 6]),
+        (IntDistribution(2**52, 2**52 + 16, step=8), [2**52, 2**52 + 8, 2**52 + 16]),
         (CategoricalDistribution(["b", None]), ["b", None]),
     ],
 )

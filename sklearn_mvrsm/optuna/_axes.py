@@ -25,12 +25,14 @@ Plain = dict[str, int | float]
 class Axis:
     """A distribution and the parameter that stands for it.
 
-    Where the distribution has steps, the parameter counts those of ``steps``.
+    Where the distribution has steps, the parameter counts those of ``steps``, or of
+    ``grid`` (low, high and step) where they are too fine for a parameter of their own.
     """
 
     distribution: BaseDistribution
     parameter: Real | Integer | Categorical
     steps: Real | Integer | None = None
+    grid: tuple[float, float, float] | None = None
 
     def to_plain(self, value: Any) -> int | float:
         """Return the plain form of a suggested value."""
@@ -38,6 +40,10 @@ class Axis:
             return int(self.distribution.to_internal_repr(value))
         if self.steps is not None:
             return int(self.steps.to_number(self.steps.nearest(float(value))))
+        if self.grid is not None:
+            low, _, step = self.grid
+            steps: float = (value - low) / step
+            return round(steps)
         return float(value) if isinstance(self.parameter, Real) else int(value)
 
     def to_value(self, plain: int | float) -> Any:
@@ -46,6 +52,9 @@ class Axis:
             return self.distribution.to_external_repr(plain)
         if self.steps is not None:
             return self.steps.value_at(int(plain))
+        if self.grid is not None:
+            low, high, step = self.grid
+            return min(low + plain * step, high)
         return plain
 
 
@@ -59,7 +68,7 @@ def axis_of(distribution: BaseDistribution) -> Axis | None:
         return None
     try:
         return _axis_of(distribution)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 
@@ -68,12 +77,15 @@ def _axis_of(distribution: BaseDistribution) -> Axis:
         return Axis(distribution, Categorical(range(len(distribution.choices))))
     assert isinstance(distribution, FloatDistribution | IntDistribution)
     kind: Any = Integer if isinstance(distribution, IntDistribution) else Real
-    own: Real | Integer = kind(
-        distribution.low,
-        distribution.high,
-        log=distribution.log,
-        step=distribution.step,
-    )
+    low, high, step = distribution.low, distribution.high, distribution.step
+    own: Real | Integer
+    try:
+        own = kind(low, high, log=distribution.log, step=step)
+    except ValueError:
+        if distribution.log or step is None:
+            raise
+        count = Integer(0, round((high - low) / step))
+        return Axis(distribution, count, grid=(low, high, step))
     if not own.has_steps:
         return Axis(distribution, own)
     return Axis(distribution, Integer(0, int(own.size) - 1), own)
