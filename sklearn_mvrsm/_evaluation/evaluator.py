@@ -129,7 +129,15 @@ class Evaluator:
             else:
                 content = (self._job, fit_environment())
                 reduce = functools.partial(reduce_array, by_path=self._cluster is None)
-                path = stack.enter_context(PayloadFile(content, reduce)).path
+                try:
+                    path = stack.enter_context(PayloadFile(content, reduce)).path
+                except Exception as error:
+                    error.add_note(
+                        f"It was raised while {self._job.sent} was pickled for worker "
+                        "processes. Remove what cannot be pickled, or set n_jobs=1 "
+                        "and no limits: then no process is needed."
+                    )
+                    raise
                 self._pool = self._new_pool(path)
                 stack.enter_context(self._pool)
                 self._run = (

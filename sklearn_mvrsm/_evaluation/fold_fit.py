@@ -68,6 +68,10 @@ class Job(Protocol):
         """Whether what it raises ends the search."""
 
     @property
+    def sent(self) -> str:
+        """What is pickled for worker processes, in words."""
+
+    @property
     def run(self) -> Callable[..., "FitReport"]:
         """Runs one candidate on one fold; `run_fold` has the arguments."""
 
@@ -105,6 +109,7 @@ class FitJob:
     score_params: Mapping[str, Any] = field(default_factory=dict)
     return_train_score: bool = False
     raise_errors: bool = False
+    sent: ClassVar[str] = "the estimator with data, folds and scorer"
 
     @property
     def n_splits(self) -> int:
@@ -140,6 +145,7 @@ class FunctionJob:
     raise_errors: bool = False
     n_splits: ClassVar[int] = 1
     n_threads: ClassVar[int] = 1
+    sent: ClassVar[str] = "'func'"
 
     def run(self, params: Mapping[str, Any], *unused: object) -> "FitReport":
         """Call the function with one candidate."""

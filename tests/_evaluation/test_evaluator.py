@@ -17,10 +17,11 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_mvrsm._evaluation.environment import fit_environment
 from sklearn_mvrsm._evaluation.evaluator import Evaluator, _open_job, _run_mapped_fold
-from sklearn_mvrsm._evaluation.fold_fit import FitJob, FitReport, run_fold
+from sklearn_mvrsm._evaluation.fold_fit import FitJob, FitReport, FunctionJob, run_fold
 from sklearn_mvrsm._evaluation.scores import FoldScore
 from sklearn_mvrsm._execution.outcomes import Died, Returned, TaskEnd
 from sklearn_mvrsm._execution.payload import write_payload
+from sklearn_mvrsm._space import evaluated
 
 X, Y = load_iris(return_X_y=True)
 SPLITS = list(StratifiedKFold(3).split(X, Y))
@@ -374,11 +375,21 @@ def test_folds_that_are_remembered_are_not_fitted_again():
     assert memory.kept == [(0, 0, "ok"), (0, 2, "ok"), (1, 0, "ok")]
 
 
-def test_nothing_is_left_of_a_job_that_cannot_be_sent(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("unsendable", "named"),
+    [
+        (job(Constant(folder=threading.Lock())), "the estimator with data, folds and"),
+        (FunctionJob(threading.Lock().locked, evaluated), "'func' was pickled for"),
+    ],
+    ids=["fit", "function"],
+)
+def test_nothing_is_left_of_a_job_that_cannot_be_sent(
+    unsendable, named, tmp_path, monkeypatch
+):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    unsendable = job(Constant(folder=threading.Lock()))
-    with pytest.raises(TypeError, match="pickle"), Evaluator(unsendable, n_jobs=2):
-        pass
+    with pytest.raises(TypeError, match="pickle") as info:
+        Evaluator(unsendable, n_jobs=2).__enter__()
+    assert named in info.value.__notes__[0]
     assert list(tmp_path.iterdir()) == []
 
 
