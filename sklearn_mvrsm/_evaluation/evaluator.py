@@ -254,7 +254,7 @@ class Evaluator:
         score = self._decided.popleft()
         misused = isinstance(score.exception, MisuseError)
         if misused or (self._job.raise_errors and score.has_raised):
-            self.raised = _raised(score)
+            self.raised = _raised(score, self._job.noun)
             raise self.raised
         return score
 
@@ -291,7 +291,8 @@ class Evaluator:
         return ran + [_abandoned(run) for run in self._pool.abandoned]
 
     def _record_end(self, event: TaskEnd) -> None:
-        score = fold_score(event, keep_exception=self._job.raise_errors)
+        job = self._job
+        score = fold_score(event, keep_exception=job.raise_errors, noun=job.noun)
         task = self._tasks.pop((score.candidate, score.fold), None)
         if task is not None:
             score = _with_hooks_called(score, task)
@@ -434,13 +435,13 @@ def _with_hooks_called(score: FoldScore, task: FoldContext) -> FoldScore:
     return replace(score, stop=bool(task.stop))
 
 
-def _raised(score: FoldScore) -> BaseException:
+def _raised(score: FoldScore, noun: str) -> BaseException:
     """Return what a fit raised."""
     error = score.exception
     if error is not None and issubclass(type(error), MisuseError):
         error = error.args[0]
     if not isinstance(error, BaseException):
-        return RuntimeError(f"a fit raised:\n{score.error}")
+        return RuntimeError(f"a {noun} raised:\n{score.error}")
     with contextlib.suppress(Exception):  # its class may not bear a note
         if error.__traceback__ is None:
             error.add_note(f"It was raised in a worker:\n{score.error}")

@@ -68,6 +68,10 @@ class Job(Protocol):
         """Whether what it raises ends the search."""
 
     @property
+    def noun(self) -> str:
+        """What it is called to run one candidate on one fold."""
+
+    @property
     def sent(self) -> str:
         """What is pickled for worker processes, in words."""
 
@@ -109,6 +113,7 @@ class FitJob:
     score_params: Mapping[str, Any] = field(default_factory=dict)
     return_train_score: bool = False
     raise_errors: bool = False
+    noun: ClassVar[str] = "fit"
     sent: ClassVar[str] = "the estimator with data, folds and scorer"
 
     @property
@@ -145,6 +150,7 @@ class FunctionJob:
     raise_errors: bool = False
     n_splits: ClassVar[int] = 1
     n_threads: ClassVar[int] = 1
+    noun: ClassVar[str] = "call"
     sent: ClassVar[str] = "'func'"
 
     def run(self, params: Mapping[str, Any], *unused: object) -> "FitReport":

@@ -82,7 +82,7 @@ class FoldScore:
         return self.status == "error" and not has_value
 
 
-def fold_score(event: TaskEnd, *, keep_exception: bool) -> FoldScore:
+def fold_score(event: TaskEnd, *, keep_exception: bool, noun: str = "fit") -> FoldScore:
     """Turn what became of a task into a record."""
     assert isinstance(event.task_id, tuple)
     candidate, fold = event.task_id
@@ -114,7 +114,8 @@ def fold_score(event: TaskEnd, *, keep_exception: bool) -> FoldScore:
                 common["exception"] = exception
         case TimedOut(limit, elapsed):
             status, common["killed"] = "timeout", True
-            error = f"the fit was stopped after {elapsed:.2f} s, its limit is {limit} s"
+            error = f"the {noun} was stopped after {elapsed:.2f} s, "
+            error += f"its limit is {limit} s"
         case OutOfMemory(message, text):
             status, error = "out_of_memory", text or message
             common["killed"] = not text

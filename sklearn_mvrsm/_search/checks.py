@@ -141,7 +141,9 @@ def check_scorer_routing(scorer: object, params: Mapping[str, object]) -> None:
         process_routing(scorer, "score", **params)
 
 
-def warn_of_idle_slots(settings: Settings, n_splits: int, n_slots: int) -> None:
+def warn_of_idle_slots(
+    settings: Settings, n_splits: int, n_slots: int, unit: str = "fit"
+) -> None:
     """Warn where more fits could run at a time than there ever are.
 
     Parameters
@@ -152,14 +154,17 @@ def warn_of_idle_slots(settings: Settings, n_splits: int, n_slots: int) -> None:
         Number of folds.
     n_slots : int
         Fits that could run at a time.
+    unit : str
+        What runs; it is "evaluation" for a function, which has no folds.
     """
     n_busy = settings.n_pending * n_splits
+    whose = f"candidates of {n_splits} folds need" if unit == "fit" else "needs"
     if n_slots > n_busy:
         warn(
-            f"n_jobs={settings.n_jobs} allows {n_slots} fits at a time, but "
-            f"n_pending={settings.n_pending} candidates of {n_splits} folds need "
-            f"only {n_busy}: the others stay idle. A larger 'n_pending' uses them, "
-            "at the price of proposals made from fewer results."
+            f"n_jobs={settings.n_jobs} allows {n_slots} {unit}s at a time, but "
+            f"n_pending={settings.n_pending} {whose} only {n_busy}: "
+            "the others stay idle. A larger 'n_pending' uses them, at the "
+            "price of proposals made from fewer results."
         )
 
 

@@ -115,7 +115,10 @@ class CommonFailure(Observer):
         return False
 
     def _text(self) -> str:
-        hint = "Set 'error_score' to a number to have the search go on nevertheless."
+        unit, run, tried = self._objective.unit, "search", "candidates"
+        if unit != "fit":
+            run, tried = "run", f"{unit}s"
+        hint = f"Set 'error_score' to a number to have the {run} go on nevertheless."
         if self._settings.checkpoint is not None:
             hint += (
                 " The checkpoint keeps these failures: once their cause is mended, "
@@ -124,9 +127,9 @@ class CommonFailure(Observer):
         n_iter = self._settings.n_iter
         share = self._n_alike if n_iter is None else f"{self._n_alike} of {n_iter}"
         return (
-            f"\nThe search ends after {share} candidates: they all failed in the same "
+            f"\nThe {run} ends after {share} {tried}: they all failed in the same "
             f"way, and no other one seems able to cure that. {hint}\n"
-            f"{describe_failures(self._alike, np.nan, self._objective.unit)}"
+            f"{describe_failures(self._alike, np.nan, unit)}"
         )
 
 

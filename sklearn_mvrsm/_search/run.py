@@ -214,13 +214,13 @@ def _run_loop(
     if settings.n_iter is not None:
         n_candidates = int(min(settings.n_iter, optimizer.space.cardinality))
     sizes = (n_candidates, settings.timeout, n_splits)
-    printer = Printer(settings.verbose, *sizes, unit=objective.unit)
+    unit, greater = objective.unit, objective.greater_is_better
+    printer = Printer(settings.verbose, *sizes, unit=unit)
     observers: list[Observer] = [printer] if tree is None else [tree, printer]
     evaluator = _evaluator(settings, job, optimizer.checkpoint)
-    warn_of_idle_slots(settings, n_splits, n_slots := evaluator.n_slots)
+    warn_of_idle_slots(settings, n_splits, n_slots := evaluator.n_slots, unit)
     with contextlib.ExitStack() as stack:
         if settings.progress:
-            unit, greater = objective.unit, objective.greater_is_better
             bar = ProgressBar(*sizes, n_slots, objective.score, unit, greater)
             observers.append(stack.enter_context(bar))
         watched = (optimizer.space, settings, objective, n_slots)

@@ -76,7 +76,8 @@ def test_failures_in_workers_are_rows_and_change_nothing_else(plt):
         values.get(params["k"], faulty(params) if params["k"] not in values else 0.0)
         for params in result.x_iters
     ]
-    for text in ("1 evaluations timed out", "seven", "func(params) returned inf"):
+    late = "1 evaluations timed out: the call was stopped after "
+    for text in (late, "seven", "func(params) returned inf"):
         assert text in str(caught[0].message)
     display = TimelineDisplay.from_estimator(result)
     assert display.candidate.tolist() == list(range(12))
@@ -136,7 +137,7 @@ def test_the_time_ends_it_and_kills_what_runs(hangs_at, tmp_path, monkeypatch):
 # --- exceptions -----------------------------------------------------------------
 
 
-def test_exceptions_can_be_failures():
+def test_exceptions_can_be_failures(tmp_path):
     def func(params):
         if params["k"] in STATUSES:
             raise ValueError("odd")
@@ -145,8 +146,11 @@ def test_exceptions_can_be_failures():
     run = functools.partial(minimize, func, {"k": Integer(0, 9)}, 10, random_state=0)
     with pytest.raises(ValueError, match="odd"):
         run()
+    kept = {"checkpoint": tmp_path / "journal"}
     with pytest.warns(FitFailedWarning, match="ValueError: odd"):
-        result = run(error_score=np.nan)
+        result = run(error_score=np.nan, **kept)
+    with pytest.raises(RuntimeError, match=r"(?s)a call raised:.*ValueError: odd"):
+        run(**kept)
     failed = [params["k"] in STATUSES for params in result.x_iters]
     assert np.isnan(result.func_vals).tolist() == failed
     assert (result.nfev, result.x, result.fun) == (10, {"k": 0}, 0.0)
@@ -155,7 +159,7 @@ def test_exceptions_can_be_failures():
 @pytest.mark.parametrize(
     ("error_score", "n_made", "message"),
     [
-        (np.nan, 3, "(?s)ends after 3 of 8 candidates.*3 of 3 evaluations failed"),
+        (np.nan, 3, "(?s)run ends after 3 of 8 evaluations: .*3 of 3 evaluations fail"),
         (7.0, 8, "No finite value was found.\n8 of 8 evaluations failed"),
     ],
 )
@@ -307,6 +311,11 @@ def test_arguments_that_make_no_sense_begin_nothing(argument, message, tmp_path)
         minimize(lambda params: made.append(params) or 0.0, SPACE, **arguments)
     assert not made
     assert not path.exists()
+
+
+def test_more_processes_than_evaluations_at_a_time_are_told():
+    with pytest.warns(UserWarning, match="7 evaluations at .* n_pending=2 needs only"):
+        minimize(counted, {"k": Integer(0, 1)}, 2, n_jobs=7, n_pending=2)
 
 
 def test_a_result_is_that_of_scipy():
