@@ -308,10 +308,11 @@ def read_scores(search: Any, metric: str | None) -> Scores:
     missing = ~np.isfinite(values)
     if "status" in results and _stands_for_failures(search.error_score):
         missing |= results["status"] != "ok"
+    constraint = results.get("constraint")
+    if constraint is not None and not np.isnan(constraint).all():
+        missing |= np.isnan(constraint)  # a failure
     values[missing] = np.nan
-    infeasible = None
-    if "constraint" in results:
-        infeasible = ~(np.asarray(results["constraint"]) <= 0.0) & ~missing
+    infeasible = None if constraint is None else ~(constraint <= 0.0) & ~missing
     best = _best(values, infeasible)
     if name == guide and not missing.all():  # one that violates least, if all do
         best = getattr(search, "best_index_", best)

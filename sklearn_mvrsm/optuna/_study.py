@@ -138,8 +138,10 @@ def _state(search: MVRSMSearchCV, row: int) -> TrialState:
     folds = [results[f"split{k}_status"][row] for k in range(search.n_splits_)]
     if results["status"][row] == "ok" and "skipped" in folds:
         return TrialState.PRUNED
-    means = [results[name][row] for name in results if name.startswith("mean_test_")]
-    finite = all(map(math.isfinite, means)) and results["status"][row] == "ok"
+    needed = [name for name in results if name.startswith("mean_test_")]
+    needed += ["constraint"] if "constraint" in results else []
+    finite = all(math.isfinite(results[name][row]) for name in needed)
+    finite = finite and results["status"][row] == "ok"
     return TrialState.COMPLETE if finite else TrialState.FAIL
 
 

@@ -338,8 +338,26 @@ def test_infeasible_candidates_are_told_from_others(search, display, argument, p
         assert len(drawn.lines_.get_segments()) == len(levels(search)) - n
 
 
-def test_a_study_of_optuna_has_the_constraint(search):
+def sure(row):
+    level = row["params"]["level"]
+    return math.nan if level > 0.7 else level - LIMIT
+
+
+@pytest.mark.parametrize("options", [{}, {"constraint": sure, "n_iter": 8}])
+def test_a_study_of_optuna_has_the_constraint(options):
     pytest.importorskip("optuna")
     from sklearn_mvrsm.optuna import to_study
 
+    search = fitted(**options)
     assert to_study(search).best_value == search.best_score_
+
+
+def test_a_constraint_of_nan_is_a_failure_in_pictures(plt):
+    search = fitted(constraint=sure, n_iter=8)
+    unknown = levels(search) > 0.7
+    assert 0 < unknown.sum() < 8
+    scores = CandidatesDisplay.from_estimator(search)
+    np.testing.assert_array_equal(scores.failed, unknown)
+    np.testing.assert_array_equal(
+        scores.infeasible, (levels(search) > LIMIT) & ~unknown
+    )
