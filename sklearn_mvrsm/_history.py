@@ -64,24 +64,25 @@ def as_number(constraint: float | None) -> float:
     return math.inf if math.isnan(constraint) else constraint
 
 
-def impute_failures(values: FloatArray) -> FloatArray:
+def impute_failures(values: FloatArray, limit: float = -math.inf) -> FloatArray:
     """Return finite values for the surrogate.
 
     If max - best > 30 (q90 - best), values are clipped at best + 10 (q90 - best): one
-    that has diverged would hide the differences between the others. A failure takes
-    the worst of the other values, 0 where there is none. All are clipped at +-8e307, so
-    that differences are finite.
+    that has diverged would hide the differences between the others. It remains at least
+    as far above the limit as the best is below. A failure takes the worst of the other
+    values, 0 where there is none. All are clipped at +-8e307, so that differences are
+    finite.
     """
     finite = np.isfinite(values)
     if not finite.any():
         return np.zeros(len(values))
     shown = np.clip(values, -LARGEST, LARGEST)
-    shown[finite] = np.minimum(shown[finite], _ceiling(shown[finite]))
+    shown[finite] = np.minimum(shown[finite], _ceiling(shown[finite], limit))
     shown[~finite] = shown[finite].max()
     return shown
 
 
-def _ceiling(values: FloatArray) -> float:
+def _ceiling(values: FloatArray, limit: float) -> float:
     """Return the value at which others are clipped, if one is an outlier."""
     n = len(values)
     if n < FEWEST:
@@ -90,4 +91,4 @@ def _ceiling(values: FloatArray) -> float:
     low, high = float(values.min()), float(np.partition(values, worst)[worst])
     if high == low or values.max() <= low + OUTLIER * (high - low):
         return math.inf
-    return low + CEILING * (high - low)
+    return max(low + CEILING * (high - low), 2.0 * limit - low)

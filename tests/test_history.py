@@ -34,6 +34,13 @@ def test_the_worst_tenth_may_be_as_bad_as_they_are():
     assert np.array_equal(impute_failures(common), common)
 
 
+@pytest.mark.parametrize(("far", "shown"), [(20.0, 20.0), (1e9, 100.0)])
+def test_what_is_above_a_limit_is_shown_above_it(far, shown):
+    values = np.array([*np.linspace(-100.0, -99.0, 20), far])
+    assert impute_failures(values).max() < 0.0
+    assert impute_failures(values, limit=0.0).max() == shown
+
+
 @pytest.mark.parametrize("n", [2, 7, 50])
 def test_few_values_and_one_among_equal_ones_are_left_alone(n):
     values = np.zeros(n)

@@ -1,5 +1,7 @@
 """A surrogate that follows the trials, at a bounded cost."""
 
+import math
+
 import numpy as np
 
 from sklearn_mvrsm._domain import FloatArray, IntArray, Region
@@ -41,6 +43,7 @@ class ObservedSurrogate:
         values: FloatArray,
         rows: IntArray,
         merit: FloatArray | None = None,
+        limit: float = -math.inf,
     ) -> tuple[FloatArray, FloatArray]:
         """Append what is new, fit again after growth, and solve.
 
@@ -54,6 +57,8 @@ class ObservedSurrogate:
             The trials that it may hold, ascending, of which none has left.
         merit : ndarray of shape (n,) or None
             What is low for trials that are worth keeping; None: the values.
+        limit : float
+            Values above it remain above it, however far they are from the others.
 
         Returns
         -------
@@ -66,7 +71,7 @@ class ObservedSurrogate:
         if crowded:
             merit = values if merit is None else merit
             self.rows = retained(self.rows, impute_failures(merit[self.rows]))
-        held, its = points[self.rows], impute_failures(values[self.rows])
+        held, its = points[self.rows], impute_failures(values[self.rows], limit)
         if crowded or len(self.rows) >= GROWTH * self._fitted_at:
             self._fitted_at = len(self.rows)
             self.surrogate.fit_hyperparameters(held, self.region.active(held), its)

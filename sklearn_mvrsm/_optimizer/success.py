@@ -14,8 +14,8 @@ Notation
 Without the second term (``w = 0``) this is expected improvement times the probability
 of success. Once the values differ little, that spends most evaluations on failures
 beyond the edge, where the surrogate of values knows nothing. ``w`` grows with the share
-of failures among the latest trials. It is 0 for a constraint, beyond which there are
-values.
+of failures among the latest trials, or of those that violate the constraint, once one
+satisfies it.
 """
 
 import math
@@ -69,9 +69,9 @@ class Success:
         model = self._model(FAILURES)
         model.observe(points, failed.astype(np.float64), np.arange(len(failed)))
         t = model.surrogate.output.threshold(0.5)
-        share = float(failed[-WINDOW:].mean())
-        w = STRICTNESS * (share / USUAL) ** POWER
-        self._limits[FAILURES] = Limit(model.surrogate, t, EDGE * t, w)
+        self._limits[FAILURES] = Limit(
+            model.surrogate, t, EDGE * t, _strictness(failed)
+        )
 
     def observe_constraint(self, points: FloatArray, numbers: FloatArray) -> None:
         """Update the surrogate of the constraint with every trial.
@@ -86,9 +86,11 @@ class Success:
         if not len(known):
             return
         model = self._model(CONSTRAINT)
-        model.observe(points, numbers, known, np.abs(numbers))
+        model.observe(points, numbers, known, np.abs(numbers), limit=0.0)
         t = model.surrogate.output.threshold(0.0)
-        self._limits[CONSTRAINT] = Limit(model.surrogate, t, 0.0, 0.0)
+        violated = numbers[known] > 0.0
+        w = 0.0 if violated.all() else _strictness(violated)
+        self._limits[CONSTRAINT] = Limit(model.surrogate, t, 0.0, w)
 
     def _model(self, of: str) -> ObservedSurrogate:
         if of not in self._models:
@@ -115,6 +117,12 @@ class Success:
             for limit in self._limits.values()
         ]
         return SuccessSlice(tuple(parts)) if parts else None
+
+
+def _strictness(bad: BoolArray) -> float:
+    """Return ``w`` for trials of which some are bad."""
+    share = float(bad[-WINDOW:].mean())
+    return STRICTNESS * math.pow(share / USUAL, POWER)
 
 
 @dataclass(frozen=True)

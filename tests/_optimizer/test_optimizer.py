@@ -1299,6 +1299,31 @@ def test_the_best_beyond_a_constraint_is_found_next_to_it():
     assert least <= optimizer.best_value < least + 0.01
 
 
+def test_a_violation_far_from_all_others_is_avoided():
+    optimizer = MVRSMOptimizer({"x": Real(0.0, 1.0)}, random_state=0)
+    for x in np.random.default_rng(0).uniform(0.0, 0.9, 100):
+        optimizer.tell({"x": x}, -x, constraint=x - 100.0)
+    proposals = []
+    for _ in range(4):
+        proposals.append(optimizer.ask()["x"])
+        number = 20.0 if proposals[-1] > 0.95 else -100.0
+        optimizer.tell({"x": proposals[-1]}, -proposals[-1], proposals[-1] + number)
+    assert proposals[-1] < 0.99
+
+
+@pytest.mark.statistical
+def test_few_candidates_violate_a_constraint():
+    """The best lies beyond a limit that the constraint meets without a slope."""
+    optimizer = MVRSMOptimizer({"x": Real(0, 1), "y": Real(0, 1)}, random_state=0)
+    for _ in range(30):
+        params = optimizer.ask()
+        value = (params["x"] - 0.9) ** 2 + (params["y"] - 0.3) ** 2
+        optimizer.tell(params, value, 10.0 * (params["x"] - 0.6) ** 3)
+    violated = [trial.constraint > 0.0 for trial in optimizer.trials]
+    assert sum(violated) <= 10
+    assert optimizer.best_value < 0.1
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize(("slope", "bound"), [(1.0, -1.5), (0.0, 0.0)])
 def test_feasible_candidates_are_found_where_they_are_rare(slope, bound):
