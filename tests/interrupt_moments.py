@@ -48,7 +48,7 @@ def by_level(estimator, X, y):
 
 
 def has_sound_results(found):
-    """Whether a search knows what it has finished, and nothing else."""
+    """Return whether a search knows what it has finished, and nothing else."""
     if not hasattr(found, "cv_results_"):
         return not hasattr(found, "best_params_")
     results = found.cv_results_
@@ -64,7 +64,7 @@ def has_sound_results(found):
 
 
 def workers_left(seconds=30.0):
-    """Whether any process of a fit is there after so long.
+    """Return whether any process of a fit is there after so long.
 
     One that is still importing sees late that nobody wants it any more.
     """

@@ -268,6 +268,6 @@ class Candidate:
         return self.constraint is None or self.constraint <= 0.0
 
     def mean_test_score(self, metric: str) -> float:
-        """Mean over the folds; nan unless every fold has a score of ``metric``."""
+        """Return the mean over the folds; nan unless each has a score of ``metric``."""
         scores = [(fold.test_scores or {}).get(metric, np.nan) for fold in self.folds]
         return float(np.mean(scores))

@@ -33,7 +33,7 @@ TOLERANCE = 1e-4  # relative change of log EI at which L-BFGS ends
 def log_expected_improvement(
     value: FloatArray, deviation: FloatArray, best: float
 ) -> FloatArray:
-    """Logarithm of the expected improvement on ``best``.
+    """Return the logarithm of the expected improvement on ``best``.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ class RidgeSplines:
         return np.asarray(along @ self.directions)
 
     def first_along(self, coordinates: slice) -> int:
-        """Index of the first spline that changes with one of some coordinates."""
+        """Return the index of the first spline that some coordinates change."""
         moves = (self.directions[:, coordinates] != 0.0).any(axis=1)
         return int(np.searchsorted(self.group, np.argmax([*moves, True])))
 
@@ -175,7 +175,7 @@ def stack(directions: list[Direction], d: int) -> RidgeSplines:
 
 
 def _whole_offsets(low: int, high: int) -> FloatArray:
-    """Whole numbers from low to high, both included, at most MAX_OFFSETS of them."""
+    """Return at most MAX_OFFSETS whole numbers from low to high, both included."""
     if high - low < MAX_OFFSETS:
         return np.arange(low, high + 1, dtype=np.float64)
     return np.unique(np.round(np.linspace(low, high, MAX_OFFSETS)))

@@ -113,7 +113,7 @@ class Race:
         return bool(chance < self._error_level / (n_folds - 1))
 
     def estimate(self, number: int, candidate: Candidate, metric: str) -> float:
-        """Mean score that a candidate would have had, had it not been given up.
+        """Return the mean score of a candidate if it had not been given up.
 
         Parameters
         ----------

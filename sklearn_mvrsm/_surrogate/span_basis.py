@@ -103,7 +103,7 @@ def _in_units(domain: Domain, direction: Direction, relevance: FloatArray) -> Di
 def _span_vectors(
     domain: Domain, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Span vectors and their combinations, in unit coordinates."""
+    """Return span vectors and their combinations, in unit coordinates."""
     n_real, n_integer = domain.n_real, domain.n_integer
     axes = np.zeros((n_real, domain.d))
     axes[:, domain.real] = np.eye(n_real)

@@ -97,7 +97,7 @@ def _forest(params: Mapping[str, object]) -> object:
 
 
 def _models_space(n: int, p: int) -> dict[str, object]:
-    """Five models with 14 parameters of their own."""
+    """Return a space of five models with 14 parameters of their own."""
     own: dict[str, dict[str, Any]] = {
         "logistic": {"C": Real(1e-4, 1e4, log=True)},
         "forest": spaces.random_forest(n_samples=n, n_features=p),

@@ -96,7 +96,7 @@ def training_seconds(name: str) -> Callable[[Mapping[str, object]], float]:
 
 
 def _space(choices: Mapping[str, list[object]]) -> SearchSpace:
-    """Numbers are ordered values, words are categories."""
+    """Return a space in which numbers are ordered, and words are categories."""
     return SearchSpace(
         {
             key: Categorical(options)

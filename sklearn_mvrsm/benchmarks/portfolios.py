@@ -144,7 +144,7 @@ def _space(name: str) -> SearchSpace:
 
 
 def _can_be_stopped(params: Mapping[str, object]) -> bool:
-    """Whether early stopping knows it: ``dart``, which is slow too, it does not."""
+    """Return whether early stopping knows it: not so ``dart``, which is slow too."""
     return "dart" not in params.values()
 
 

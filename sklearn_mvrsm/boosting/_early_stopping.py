@@ -59,7 +59,7 @@ _ROUNDS = {"best_iteration": 1, "tree_count_": 0, "n_iter_": 0}
 
 
 def _has(method: str) -> Callable[[BaseEstimator], bool]:
-    """Whether the booster has a method."""
+    """Return a check whether the booster has a method."""
 
     def check(model: BaseEstimator) -> bool:
         getattr(getattr(model, "estimator_", model.estimator), method)

@@ -82,7 +82,7 @@ def test_settings_are_restored():
 
 
 def raised(message, category=UserWarning):
-    """Whether a warning is an error, shown or hidden."""
+    """Return whether a warning is an error, shown or hidden."""
     with warnings.catch_warnings(record=True) as shown:
         try:
             warnings.warn_explicit(message, category, "file.py", 1, "some.module")

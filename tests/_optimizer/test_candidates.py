@@ -38,7 +38,7 @@ def free(domain):
 
 
 def within(count, n, share):
-    """Whether a count is within five standard deviations of n times a share."""
+    """Return whether a count is within five deviations of n times a share."""
     return abs(count - n * share) < 5.0 * np.sqrt(n * share * (1.0 - share)) + 1e-9
 
 

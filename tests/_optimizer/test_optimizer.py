@@ -1157,7 +1157,7 @@ QUADRATIC = {
 
 
 def in_categories(params):
-    """A different bowl for each category, two categories shifting each other's."""
+    """Return a bowl of each category's own; two categories shift each other's."""
     depth = {"a": 0.0, "b": 1.0, "c": -0.6, "d": 0.5, "e": -0.2}[params["first"]]
     shift = {"p": -1.0, "q": 0.0, "r": 0.9, "s": 1.6}[params["second"]]
     bowl = (params["x"] - shift) ** 2 + (params["y"] + 0.7 * shift) ** 2
@@ -1327,7 +1327,7 @@ def test_few_candidates_violate_a_constraint():
 @pytest.mark.statistical
 @pytest.mark.parametrize(("slope", "bound"), [(1.0, -1.5), (0.0, 0.0)])
 def test_feasible_candidates_are_found_where_they_are_rare(slope, bound):
-    """A share of 0.0005 is allowed; with the slope 1 the best value there is -1.6."""
+    # a share of 0.0005 is allowed; with the slope 1 the best value there is -1.6
     optimizer = MVRSMOptimizer(
         {f"x{i}": Real(-1.0, 1.0) for i in range(4)}, random_state=0
     )
@@ -1341,7 +1341,7 @@ def test_feasible_candidates_are_found_where_they_are_rare(slope, bound):
 @pytest.mark.statistical
 @pytest.mark.parametrize("best", [0.25, 0.48, 0.9], ids=["far", "near", "inside"])
 def test_a_region_that_fails_is_avoided_and_the_best_beside_it_found(best):
-    """Half of the box fails; the optimum is far from there, near, or inside."""
+    # half of the box fails; the optimum is far from there, near, or inside
     space = {"x": Real(0, 1), "y": Real(0, 1), "k": Integer(0, 9), "c": list("abc")}
     failed, left = [], []
     for seed in range(2):
