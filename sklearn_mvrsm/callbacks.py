@@ -122,6 +122,8 @@ def as_callbacks(callback: object) -> tuple[Callback, ...]:
 class StopWhenStalled:
     """Ends a search when the best score has not improved for some candidates.
 
+    Those that violate a constraint do not count before one has satisfied it.
+
     Parameters
     ----------
     n : int
@@ -155,6 +157,9 @@ class StopWhenStalled:
 
     def __call__(self, result: CandidateResult) -> bool:
         """Return whether to end the search."""
+        is_feasible = result.constraint is None or result.constraint <= 0.0
+        if result.best_number is None and not is_feasible:
+            return False
         best = -1 if result.best_number is None else result.best_number
         return result.number - best >= self.n
 

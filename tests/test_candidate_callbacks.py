@@ -178,6 +178,8 @@ def test_stop_when_stalled_counts_candidates_without_a_better_one():
     assert [stop(result(k, math.nan, none)) for k in range(4)] == [
         False, False, True, True
     ]  # fmt: skip
+    assert not any(stop(result(k, 0.5, none, constraint=9.0 - k)) for k in range(6))
+    assert stop(result(9, 0.5, (6, 0.5), constraint=1.0))
 
 
 def test_stop_at_score_knows_which_way_is_better():

@@ -1,5 +1,6 @@
 """The constraint of a search: a number of each candidate that must be <= 0."""
 
+import contextlib
 import inspect
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -96,7 +97,12 @@ class Constraint:
             error_score=math.nan,
             return_train_score=self._return_train_score,
         )
-        return self.of_row(table, 0)
+        try:
+            return self.of_row(table, 0)
+        except Exception as error:
+            with contextlib.suppress(Exception):  # its class may not bear a note
+                error.add_note(f"'constraint' raised this for {candidate.params}.")
+            raise
 
     def of_row(self, results: Row, row: int) -> float:
         """Return the number of a row of ``cv_results_``, which has succeeded.

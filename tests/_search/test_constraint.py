@@ -270,6 +270,12 @@ def test_a_function_must_return_a_number(value):
         fitted(constraint=lambda row: value)
 
 
+def test_what_a_function_raises_has_the_params():
+    with pytest.raises(KeyError) as info:
+        fitted(constraint=lambda row: row["mean_test_memory"])
+    assert "'constraint' raised this for {'level': " in info.value.__notes__[0]
+
+
 def test_metrics_of_a_callable_scoring_are_checked_at_the_first_success():
     def all_metrics(estimator, X, y):
         return {name: metric(estimator, X, y) for name, metric in SCORING.items()}
