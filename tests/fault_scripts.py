@@ -110,11 +110,13 @@ def fits():
     # A parameter that brings xgboost: the workers import it before they are ready.
     template = Misbehaving(level=XGBClassifier)
     # long enough for a crash to be seen in time: a dying process takes its time too
+    begin = time.monotonic()
     with Evaluator(job(template), n_jobs=2, timeout=3.0) as evaluator:
         before = {}  # process by slot
         while len(before) < 2:
             for score in evaluate(evaluator, [{"seconds": 0.05}] * 2):
                 before[score.slot] = score.test_scores["score"]
+        to_start = time.monotonic() - begin
         rows = []
         for fault in faults:
             broken, well = evaluate(evaluator, [{"fault": fault}, {"seconds": 0.2}])
@@ -122,7 +124,7 @@ def fits():
             if fault == "broken_attributes":
                 after = evaluate(evaluator, [{"seconds": 0.05}] * 4)
     same = [before[score.slot] == score.test_scores["score"] for score in after]
-    tell(rows=rows, workers_went_on=all(same))
+    tell(rows=rows, workers_went_on=all(same), to_start=to_start)
 
 
 def memory():

@@ -413,7 +413,8 @@ def test_a_broken_fit_costs_itself_only(finished):
     assert finished.seen["workers_went_on"]
     assert finished.semaphores  # or those that are left would not be seen either
     late = [s for _, status, s, _ in finished.seen["rows"] if status == "timeout"]
-    assert all(3.0 <= seconds < 3.5 + 1.0 for seconds in late)  # 1.0 for a busy machine
+    slack = 1.0 + finished.seen["to_start"]  # a spare worker starts beside it
+    assert all(3.0 <= seconds < 3.5 + slack for seconds in late)
 
 
 @one_case("memory")
