@@ -202,6 +202,7 @@ def test_a_configuration_is_not_proposed_twice():
 # --- outcomes ----------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_failures_are_learned_from():
     def objective(trial):
         x = trial.suggest_float("x", 0.0, 1.0)

@@ -871,6 +871,7 @@ def refusal(path, content, expected):
 @quiet
 @pytest.mark.filterwarnings("ignore:The last line of the checkpoint")
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.long
 def test_a_damaged_byte_is_refused_by_its_line_or_changes_nothing(path, finished, seed):
     search, lines = finished
     content, rng = b"".join(lines), random.Random(seed)
@@ -1156,6 +1157,7 @@ forks = pytest.mark.skipif(
 
 @forks
 @pytest.mark.filterwarnings("ignore:.*fork")
+@pytest.mark.long
 def test_searches_that_are_killed_lose_nothing():
     counts = kill_and_resume(20)
     assert counts["kills"] == 20
@@ -1163,6 +1165,7 @@ def test_searches_that_are_killed_lose_nothing():
 
 @forks
 @pytest.mark.filterwarnings("ignore:.*fork")
+@pytest.mark.long
 def test_searches_in_two_processes_that_are_killed_lose_nothing():
     # few, as each time two processes are started; the script takes any number
     counts = kill_and_resume(3, n_jobs=2, methods=["mvrsm"])

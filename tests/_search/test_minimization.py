@@ -54,6 +54,7 @@ def faulty(params):
     return abs(params["k"] - 3.2)
 
 
+@pytest.mark.long
 def test_failures_in_workers_are_rows_and_change_nothing_else(plt):
     space = {"k": Integer(0, 11)}
     options = {"n_pending": 2, "random_state": 0}

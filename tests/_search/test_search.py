@@ -437,6 +437,7 @@ def test_numpy_is_not_reseeded():
     np.testing.assert_equal(numpys_own.get_state(), before)
 
 
+@pytest.mark.long
 def test_results_do_not_depend_on_n_jobs_or_on_the_time_of_fits():
     options = {"estimator": Bowl(wait=0.05), "n_iter": 14, "n_initial_points": 5}
     alone = make(**options).fit(X, y)
@@ -1150,6 +1151,7 @@ def test_columns_make_a_data_frame():
 
 
 @pytest.mark.parametrize("n_iter", [50, None])
+@pytest.mark.long
 def test_the_whole_search_ends_in_time_and_refits(n_iter):
     started = time.monotonic()
     search = make(
@@ -1196,6 +1198,7 @@ class StartsSlowly(Bowl):
         super().__setstate__(state)
 
 
+@pytest.mark.long
 def test_the_time_of_a_search_does_not_pay_for_the_start_of_its_workers():
     search = make(StartsSlowly(), timeout=4.0, n_iter=3).fit(X, y)
     assert len(search.cv_results_["params"]) > 0
