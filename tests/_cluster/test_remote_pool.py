@@ -324,7 +324,7 @@ Y = np.arange(20) % 2
 def cluster(path, monkeypatch):
     """A cluster of one slot that is the place of all fits."""
     made_up = MadeUp(1, path=f"{path}-copy")
-    monkeypatch.setattr(evaluator_module, "active_cluster", lambda _: made_up)
+    monkeypatch.setattr(evaluator_module, "_cluster_in_force", lambda _: made_up)
     return made_up
 
 
@@ -374,7 +374,7 @@ def test_candidates_are_given_up_as_they_are_here(cluster, monkeypatch):
     options = {"racing": 0.4, "cv": 6, "n_iter": 12}
     there = search(**options).fit(X, Y)
     assert len(cluster.sent) > 0
-    monkeypatch.setattr(evaluator_module, "active_cluster", lambda _: None)
+    monkeypatch.setattr(evaluator_module, "_cluster_in_force", lambda _: None)
     here = search(**options).fit(X, Y)
     np.testing.assert_equal(table(there), table(here))
 
