@@ -652,5 +652,6 @@ def dask():
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests run under nohup
+    for number in (signal.SIGHUP, signal.SIGQUIT):  # under nohup, in the background
+        signal.signal(number, signal.SIG_DFL)
     globals()[sys.argv[1]]()
