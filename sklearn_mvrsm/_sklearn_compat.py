@@ -60,7 +60,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def check_as_parameters_of(
-    estimator: type, values: Mapping[str, object], caller: str
+    estimator: type[BaseSearchCV], values: Mapping[str, object], caller: str
 ) -> None:
     """Check values by the rules that an estimator has for parameters of these names.
 
@@ -69,7 +69,7 @@ def check_as_parameters_of(
     ValueError
         Naming the parameter, the rule and the value.
     """
-    rules = estimator._parameter_constraints  # type: ignore[attr-defined]
+    rules = estimator._parameter_constraints
     rules = {name: rules[name] for name in values}
     validate_parameter_constraints(rules, values, caller_name=caller)
 

@@ -91,7 +91,7 @@ def metered(meter: FitMeter) -> Iterator[None]:
         _meters.remove(meter)
 
 
-class Model(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Model(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # base is Any: scikit-learn has no py.typed; once it has, strict mypy reports this line as unused
     """A kind of model as an estimator that measures its fits.
 
     Parameters

@@ -127,6 +127,7 @@ class Display:
         self.figure_, self.ax_ = ax.figure, ax
 
     def _draw(self) -> None:
+        """Draw on the axes that are kept; unused where ``plot`` has more arguments."""
         raise NotImplementedError
 
 

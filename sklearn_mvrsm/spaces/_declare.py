@@ -88,7 +88,7 @@ def ready_made(make: Callable[[int | None, int | None], Params]) -> ReadyMade:
 
     signature = inspect.signature(space)
     functools.update_wrapper(space, make)
-    space.__signature__ = signature  # type: ignore[attr-defined]
+    vars(space)["__signature__"] = signature
     begin, _, rest = inspect.cleandoc(make.__doc__ or "").partition("\nSizes\n-----\n")
     sizes, _, end = rest.partition("\n\n")
     common = _COMMON.format("".join(f"\n    {line}" for line in sizes.splitlines()))

@@ -755,7 +755,9 @@ class Forking(Bowl):
         return super().fit(X, y)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork is POSIX's")
+@pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="the fit forks children, and fork is POSIX's"
+)
 @pytest.mark.filterwarnings("ignore:.*fork")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_process_that_a_fit_left_behind_does_not_use_the_checkpoint(path, n_jobs):
