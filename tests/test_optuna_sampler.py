@@ -210,7 +210,7 @@ def test_failures_are_learned_from():
         return y - x if x < 0.5 else 1 / 0
 
     best, early, late = [], 0, 0
-    for seed in range(4):
+    for seed in range(8):
         study = run(40, objective=objective, sampler=ours(seed))
         failed = [trial.state.name == "FAIL" for trial in study.trials]
         assert sum(failed) < 15

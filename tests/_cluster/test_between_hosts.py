@@ -212,7 +212,7 @@ def cut_for_good(hosts):
     """Return the result of a search that gets another host for one out of reach."""
     hosts.cable("down")
     within(A_MINUTE, hosts.are_clean)
-    hosts.there.kill()  # dask's own processes, which end later
+    within(PATIENCE, lambda: not hosts.there.processes())
     hosts.cable("up")
     hosts.start_workers()
     return hosts.found()
@@ -231,10 +231,11 @@ def workers_gone(hosts):
 
 
 def search_gone(hosts):
-    """Return nothing: no fit and no data are left where the search cannot be."""
+    """Return nothing: no process and no data are left where the search cannot be."""
     hosts.cable("down")
     hosts.here.kill()
     within(A_MINUTE, hosts.are_clean)
+    within(PATIENCE, lambda: not hosts.there.processes())
 
 
 STORIES = [cut_for_ten_seconds, cut_for_good, workers_gone, search_gone]
