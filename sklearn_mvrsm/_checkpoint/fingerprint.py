@@ -13,10 +13,10 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 
+from sklearn_mvrsm._compat.sklearn import is_passthrough, named_scorers, num_samples
 from sklearn_mvrsm._description import describe_value, digest
 from sklearn_mvrsm._evaluation import FitJob, FunctionJob, Job
 from sklearn_mvrsm._optimizer import MVRSMOptimizer, enqueue_first
-from sklearn_mvrsm._sklearn_compat import is_passthrough, named_scorers, num_samples
 from sklearn_mvrsm._space import UNSET, SearchSpace
 
 __all__ = [

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 import joblib
 from joblib.parallel import ParallelBackendBase, get_active_backend
 
-from sklearn_mvrsm._joblib_compat import is_local_backend, submit_to_backend
+from sklearn_mvrsm._compat.joblib import is_local_backend, submit_to_backend
 
 _RPC_TIMEOUT = 5.0
 """Seconds to wait for the answer of dask's scheduler."""

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklearn_mvrsm._cluster.backends import Liveness
+from sklearn_mvrsm._compat.joblib import thread_limits
 from sklearn_mvrsm._execution import (
     Outcome,
     PayloadCopy,
@@ -32,7 +33,6 @@ from sklearn_mvrsm._execution import (
     run_encoded,
     to_outcome,
 )
-from sklearn_mvrsm._joblib_compat import thread_limits
 
 IDLE_SECONDS = 60.0
 """After so long without a task a host closes that cannot know if the search is over."""

@@ -23,6 +23,7 @@ import joblib
 from joblib.parallel import get_active_backend
 from sklearn.base import BaseEstimator, clone
 
+from sklearn_mvrsm._compat.joblib import is_local_backend, thread_limits
 from sklearn_mvrsm._evaluation.environment import (
     FitEnvironment,
     fit_environment,
@@ -42,7 +43,6 @@ from sklearn_mvrsm._execution import (
     remove_leftovers,
     to_outcome,
 )
-from sklearn_mvrsm._joblib_compat import is_local_backend, thread_limits
 
 if TYPE_CHECKING:
     from sklearn_mvrsm._cluster import Cluster

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from sklearn.base import BaseEstimator, clone
 
+from sklearn_mvrsm._compat.sklearn import MultimetricScorer, fit_and_score
 from sklearn_mvrsm._evaluation.environment import threads_asked_for
 from sklearn_mvrsm._execution import (
     OutOfMemory,
@@ -22,7 +23,6 @@ from sklearn_mvrsm._execution import (
     shortened,
     to_outcome,
 )
-from sklearn_mvrsm._sklearn_compat import MultimetricScorer, fit_and_score
 
 
 class FoldContext(Protocol):

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import BaseCrossValidator
 
+from sklearn_mvrsm._compat.sklearn import listed_folds, num_samples
 from sklearn_mvrsm._domain import IntArray
-from sklearn_mvrsm._sklearn_compat import listed_folds, num_samples
 
 __all__ = ["FrozenFolds", "Split", "draw_folds"]
 

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 
+from sklearn_mvrsm._compat.joblib import cloudpickle_dumps, forbid_recycling
 from sklearn_mvrsm._execution.outcomes import (
     OutOfMemory,
     Raised,
@@ -32,7 +33,6 @@ from sklearn_mvrsm._execution.outcomes import (
 from sklearn_mvrsm._execution.reaper import kill_marked, remove_leftovers
 from sklearn_mvrsm._execution.resources import report_resources
 from sklearn_mvrsm._execution.watchdog import MARK, start_reaper
-from sklearn_mvrsm._joblib_compat import cloudpickle_dumps, forbid_recycling
 
 GRACE = 5.0
 """Seconds past its limit after which a process that nobody stopped ends itself."""

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Self
 
+from sklearn_mvrsm._compat.joblib import CloudPickler
 from sklearn_mvrsm._execution.reaper import (
     PREFIX,
     claim_folder,
@@ -22,7 +23,6 @@ from sklearn_mvrsm._execution.reaper import (
     remove_leftovers,
 )
 from sklearn_mvrsm._execution.watchdog import watchdog
-from sklearn_mvrsm._joblib_compat import CloudPickler
 
 MIN_MAPPED = 1_000_000
 """Bytes from which a buffer is mapped; it is then read-only, as joblib's are."""

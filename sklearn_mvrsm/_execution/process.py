@@ -21,6 +21,16 @@ from concurrent.futures import Future
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 
+from sklearn_mvrsm._compat.joblib import (
+    children_allowed,
+    close_result_writer,
+    executor_process,
+    executor_thread,
+    kill_process_tree,
+    one_worker_executor,
+    report_death,
+    take_over_semaphores,
+)
 from sklearn_mvrsm._execution.child import (
     WorkerMessage,
     enter_process,
@@ -40,16 +50,6 @@ from sklearn_mvrsm._execution.watchdog import (
     signals_blocked,
     stood_still,
     watchdog,
-)
-from sklearn_mvrsm._joblib_compat import (
-    children_allowed,
-    close_result_writer,
-    executor_process,
-    executor_thread,
-    kill_process_tree,
-    one_worker_executor,
-    report_death,
-    take_over_semaphores,
 )
 
 __all__ = ["LEAD", "Spare", "WorkerProcess", "kill_all"]

@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import Any
 
-from sklearn_mvrsm._joblib_compat import redirect_tracker
+from sklearn_mvrsm._compat.joblib import redirect_tracker
 
 __all__ = ["Resources", "report_resources"]
 

@@ -4,8 +4,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sklearn_mvrsm._domain import FloatArray
-from sklearn_mvrsm._history import History
+from sklearn_mvrsm._domain import FloatArray, History
 
 __all__ = ["Method"]
 

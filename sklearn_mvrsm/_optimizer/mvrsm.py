@@ -14,8 +14,7 @@ import math
 
 import numpy as np
 
-from sklearn_mvrsm._domain import FloatArray, Region
-from sklearn_mvrsm._history import History, impute_failures
+from sklearn_mvrsm._domain import FloatArray, History, Region, impute_failures
 from sklearn_mvrsm._optimizer.candidates import admissible
 from sklearn_mvrsm._optimizer.coordinate_step import CoordinateStep
 from sklearn_mvrsm._optimizer.model_step import ModelStep

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from sklearn_mvrsm._domain import FloatArray, IntArray, Region
-from sklearn_mvrsm._history import impute_failures
+from sklearn_mvrsm._domain import FloatArray, IntArray, Region, impute_failures
 from sklearn_mvrsm._surrogate import CAPACITY, FORGET, Surrogate
 
 __all__ = ["ObservedSurrogate", "retained"]

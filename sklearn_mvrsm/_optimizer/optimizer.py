@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklearn_mvrsm._domain import FloatArray, Region
-from sklearn_mvrsm._history import History, as_number
+from sklearn_mvrsm._domain import FloatArray, History, Region, as_number
 from sklearn_mvrsm._optimizer.blas import single_threaded
 from sklearn_mvrsm._optimizer.candidates import initial_design
 from sklearn_mvrsm._optimizer.method import Method

@@ -11,8 +11,7 @@ import math
 
 import numpy as np
 
-from sklearn_mvrsm._domain import FloatArray, Region, redraw
-from sklearn_mvrsm._history import History
+from sklearn_mvrsm._domain import FloatArray, History, Region, redraw
 from sklearn_mvrsm._paper.least_squares import RecursiveLeastSquares
 from sklearn_mvrsm._paper.perturbation import perturb_as_paper
 from sklearn_mvrsm._paper.splines import RidgeSplines, minimise_spline, paper_basis

@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import indexable
 
+from sklearn_mvrsm._compat.sklearn import check_method_params, routed_params
 from sklearn_mvrsm._execution import copies_ended
 from sklearn_mvrsm._search.checks import check_target
-from sklearn_mvrsm._sklearn_compat import check_method_params, routed_params
 
 __all__ = ["BestEstimatorMixin"]
 

@@ -11,15 +11,15 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-from sklearn_mvrsm._evaluation import FoldScore
-from sklearn_mvrsm._search.observers import Observer
-from sklearn_mvrsm._sklearn_compat import (
+from sklearn_mvrsm._compat.sklearn import (
     BaseSearchCV,
     has_callbacks,
     lean_caller,
     lean_context,
     root_callback_context,
 )
+from sklearn_mvrsm._evaluation import FoldScore
+from sklearn_mvrsm._search.observers import Observer
 
 
 class FoldTask:

@@ -9,11 +9,11 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.utils.metadata_routing import process_routing
 
+from sklearn_mvrsm._compat.joblib import is_local_backend
+from sklearn_mvrsm._compat.sklearn import BaseSearchCV, MultimetricScorer
 from sklearn_mvrsm._execution import memory_limit_problem
-from sklearn_mvrsm._joblib_compat import is_local_backend
 from sklearn_mvrsm._search.objective import Objective
 from sklearn_mvrsm._search.settings import Settings
-from sklearn_mvrsm._sklearn_compat import BaseSearchCV, MultimetricScorer
 from sklearn_mvrsm._space import SearchSpace
 from sklearn_mvrsm._warnings import warn
 

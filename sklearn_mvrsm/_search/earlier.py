@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_mvrsm._compat.sklearn import BaseSearchCV
 from sklearn_mvrsm._search.constraint import Constraint
 from sklearn_mvrsm._search.objective import Objective
 from sklearn_mvrsm._search.settings import Settings
-from sklearn_mvrsm._sklearn_compat import BaseSearchCV
 from sklearn_mvrsm._space import SearchSpace
 
 __all__ = ["read_earlier_results"]

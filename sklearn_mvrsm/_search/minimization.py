@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 from sklearn.exceptions import FitFailedWarning
 
+from sklearn_mvrsm._compat.sklearn import check_as_parameters_of
 from sklearn_mvrsm._evaluation import Evaluator, FunctionJob
 from sklearn_mvrsm._optimizer import MVRSMOptimizer, Plan, enqueue_first
 from sklearn_mvrsm._search.checks import check_memory_limit
@@ -18,7 +19,6 @@ from sklearn_mvrsm._search.objective import FunctionObjective
 from sklearn_mvrsm._search.run import SearchOutcome, run_search
 from sklearn_mvrsm._search.search import MVRSMSearchCV
 from sklearn_mvrsm._search.settings import Settings
-from sklearn_mvrsm._sklearn_compat import check_as_parameters_of
 from sklearn_mvrsm._space import (
     SearchSpace,
     default_params,

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_mvrsm._compat.sklearn import BaseSearchCV
 from sklearn_mvrsm._domain import BoolArray, FloatArray
-from sklearn_mvrsm._sklearn_compat import BaseSearchCV
 
 __all__ = ["SummaryMixin"]
 

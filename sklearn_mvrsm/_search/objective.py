@@ -4,11 +4,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
+from sklearn_mvrsm._compat.sklearn import named_scorers
 from sklearn_mvrsm._evaluation import Candidate, FoldScore
 from sklearn_mvrsm._search.constraint import Constraint
 from sklearn_mvrsm._search.observers import Observer
 from sklearn_mvrsm._search.racing import Race
-from sklearn_mvrsm._sklearn_compat import named_scorers
 
 __all__ = ["FunctionObjective", "Objective"]
 

@@ -11,8 +11,8 @@ from typing import Any
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.pipeline import Pipeline
 
+from sklearn_mvrsm._compat.sklearn import num_samples
 from sklearn_mvrsm._description import is_estimator
-from sklearn_mvrsm._sklearn_compat import num_samples
 from sklearn_mvrsm._space import Integer, Parameter, Real, Wanted, is_integer, is_real
 
 __all__ = ["data_sizes", "own_values"]

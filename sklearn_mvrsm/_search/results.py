@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
+from sklearn_mvrsm._compat.sklearn import select_best_index
 from sklearn_mvrsm._domain import BoolArray, FloatArray
 from sklearn_mvrsm._evaluation import ENDING_STATUSES, Candidate
-from sklearn_mvrsm._sklearn_compat import select_best_index
 from sklearn_mvrsm._space import copied
 
 

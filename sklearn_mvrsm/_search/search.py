@@ -12,6 +12,18 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
+from sklearn_mvrsm._compat.sklearn import (
+    BaseSearchCV,
+    Interval,
+    StrOptions,
+    check_method_params,
+    check_refit,
+    fit_context,
+    get_scorers,
+    num_samples,
+    routed_params,
+    search_constraints,
+)
 from sklearn_mvrsm._evaluation import FitJob, FrozenFolds, Split, draw_folds
 from sklearn_mvrsm._search.best_estimator import BestEstimatorMixin
 from sklearn_mvrsm._search.callbacks import TaskTree
@@ -37,18 +49,6 @@ from sklearn_mvrsm._search.run import (
     run_search,
 )
 from sklearn_mvrsm._search.settings import Settings
-from sklearn_mvrsm._sklearn_compat import (
-    BaseSearchCV,
-    Interval,
-    StrOptions,
-    check_method_params,
-    check_refit,
-    fit_context,
-    get_scorers,
-    num_samples,
-    routed_params,
-    search_constraints,
-)
 from sklearn_mvrsm._space import SearchSpace, copied_containers
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from sklearn_mvrsm._checkpoint import Decisive
+from sklearn_mvrsm._compat.sklearn import BaseSearchCV
 from sklearn_mvrsm._optimizer import Plan
-from sklearn_mvrsm._sklearn_compat import BaseSearchCV
 from sklearn_mvrsm._space import plain
 from sklearn_mvrsm._warnings import warn
 from sklearn_mvrsm.callbacks import Callback, as_callbacks

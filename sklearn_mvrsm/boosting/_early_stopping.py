@@ -25,14 +25,14 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_mvrsm._domain import IntArray
-from sklearn_mvrsm._sklearn_compat import (
+from sklearn_mvrsm._compat.sklearn import (
     available_if,
     check_method_params,
     num_samples,
     requested_metadata,
     safe_split,
 )
+from sklearn_mvrsm._domain import IntArray
 from sklearn_mvrsm.boosting._holdout import of_each_class, of_whole_groups
 
 __all__ = ["EarlyStopping"]

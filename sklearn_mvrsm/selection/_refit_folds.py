@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch, indexable
 
-from sklearn_mvrsm._sklearn_compat import (
+from sklearn_mvrsm._compat.sklearn import (
     BaseSearchCV,
     check_method_params,
     routed_params,

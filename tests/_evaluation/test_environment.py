@@ -11,12 +11,12 @@ from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingCl
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
+from sklearn_mvrsm._compat.joblib import thread_limits
 from sklearn_mvrsm._evaluation.environment import (
     fit_environment,
     restored,
     threads_asked_for,
 )
-from sklearn_mvrsm._joblib_compat import thread_limits
 
 
 @pytest.fixture(autouse=True)

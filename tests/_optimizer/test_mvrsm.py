@@ -13,7 +13,7 @@ from sklearn_mvrsm import (
     Real,
     SearchSpace,
 )
-from sklearn_mvrsm._history import History
+from sklearn_mvrsm._domain import History
 from sklearn_mvrsm._optimizer import model_step
 from sklearn_mvrsm._optimizer.candidates import admissible
 from sklearn_mvrsm._optimizer.coordinate_step import (

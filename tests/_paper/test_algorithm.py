@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sklearn_mvrsm import Categorical, Integer, Real, SearchSpace
-from sklearn_mvrsm._history import History
+from sklearn_mvrsm._domain import History
 from sklearn_mvrsm._paper import algorithm
 from sklearn_mvrsm._paper.algorithm import ITERATIONS, PaperMethod, initial_weights
 from sklearn_mvrsm._paper.splines import minimise_spline

@@ -7,10 +7,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_mvrsm import MVRSMSearchCV
+from sklearn_mvrsm._compat.sklearn import check_refit
 from sklearn_mvrsm._evaluation.scores import Candidate, FoldScore
 from sklearn_mvrsm._search.objective import Objective
 from sklearn_mvrsm._search.racing import Race
-from sklearn_mvrsm._sklearn_compat import check_refit
 
 TWO = ["accuracy", "f1"]
 

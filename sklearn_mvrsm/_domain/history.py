@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklearn_mvrsm._domain import FloatArray
+from sklearn_mvrsm._domain.domain import FloatArray
 
 __all__ = ["History", "as_number", "impute_failures"]
 

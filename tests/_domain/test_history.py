@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sklearn_mvrsm._history import History, impute_failures
+from sklearn_mvrsm._domain import History, impute_failures
 
 
 def test_failures_take_the_worst_finite_value():

@@ -23,8 +23,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV
 
-from sklearn_mvrsm import _joblib_compat as joblib_compat
-from sklearn_mvrsm import _sklearn_compat as compat
+from sklearn_mvrsm._compat import joblib as joblib_compat
+from sklearn_mvrsm._compat import sklearn as compat
 
 HAS_CALLBACKS = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
 X = np.arange(12.0).reshape(6, 2)
