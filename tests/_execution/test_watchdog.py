@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 import warnings
+from types import SimpleNamespace
 
 import pytest
 
@@ -57,12 +58,18 @@ def test_each_worker_has_a_mark_and_each_watch_has_its_own(watch):
     assert not any(a in b for a in marks for b in marks if a is not b)
 
 
-def test_only_a_long_time_without_a_beat_is_a_standstill(watch):
+def test_only_a_long_time_without_a_beat_is_a_standstill(monkeypatch):
+    now = 100.0
+    clock = SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr(watchdog_module, "time", clock)
+    monkeypatch.setattr(watchdog_module, "_BEAT_SECONDS", 600.0)
+    watch = Watchdog().acquire()
     assert watch.stood_still() == 0.0
-    watch._beat -= 1.0
+    now += 1.0
     assert watch.stood_still() == 0.0
-    watch._beat -= 60.0
-    assert watch.stood_still() == pytest.approx(60.0, abs=10.0)
+    now += 60.0
+    assert watch.stood_still() == 61.0
+    watch.release()
 
 
 def test_nothing_stands_still_that_is_not_watched():

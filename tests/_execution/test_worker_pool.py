@@ -38,6 +38,7 @@ from sklearn_mvrsm._execution.outcomes import (
 )
 from sklearn_mvrsm._execution.pool import InlinePool
 from sklearn_mvrsm._execution.process import LEAD, WorkerProcess
+from sklearn_mvrsm._execution.watchdog import stood_still, watchdog
 from sklearn_mvrsm._execution.worker_pool import WorkerPool
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -105,11 +106,29 @@ def ran_before(pool, ready=2):
 
 def until_spare_is_ready(pool):
     ran_before(pool)
-    spare = pool._spare
-    while not spare.is_ready:
-        # so short a limit that a worker cannot be started in that time
-        pool.submit("nap", time.sleep, 0.05, timeout=pool._start_seconds)
+    while not pool._spare.is_ready:
+        near_its_limit(pool)
         collect(pool)
+
+
+def near_its_limit(pool):
+    """Submit a task for which a spare is due, as if workers took so long to start."""
+    pool._start_seconds = PATIENCE
+    pool.submit("near its limit", time.sleep, 0.05, timeout=PATIENCE)
+
+
+def meet(folder):
+    """Wait until two tasks run at a time; return the process of this one."""
+    open(os.path.join(folder, str(os.getpid())), "w").close()
+    until(lambda: len(os.listdir(folder)) > 1)
+    return os.getpid()
+
+
+@pytest.fixture
+def never_stopped(monkeypatch):
+    """Charge limits also for the time for which this process seems to be stopped."""
+    seconds = stood_still()
+    monkeypatch.setattr(watchdog(), "stood_still", lambda: seconds)
 
 
 def raise_(error):
@@ -154,18 +173,19 @@ def test_a_task_that_is_cancelled_has_no_event(any_pool):
     assert set(collect(any_pool)) == {"a", "b"}
 
 
-def test_free_counts_what_could_start_at_once(any_pool):
+def test_free_counts_what_could_start_at_once(any_pool, tmp_path):
     ran_before(any_pool, ready=any_pool.n_workers)
     assert any_pool.free == any_pool.n_workers
-    any_pool.submit("a", time.sleep, 0.05)
+    any_pool.submit("a", wait_for_go, str(tmp_path))
     assert any_pool.free == any_pool.n_workers - 1
+    (tmp_path / "go").touch()
     collect(any_pool)
 
 
-def test_tasks_run_beside_each_other(pool):
+def test_tasks_run_beside_each_other(pool, tmp_path):
     ran_before(pool)
     for k in range(2):
-        pool.submit(k, time.sleep, 0.5)
+        pool.submit(k, meet, tmp_path)
     first, second = collect(pool).values()
     assert {first.slot, second.slot} == {0, 1}
     assert max(first.started, second.started) < min(first.finished, second.finished)
@@ -249,7 +269,7 @@ def test_a_late_task_is_stopped_and_its_neighbour_is_not(pool):
     ran_before(pool)
     pool.submit("late", sleep_forever, timeout=0.5)
     (run,) = pool._runs()
-    assert run.kill_time(True) - run.started == pytest.approx(0.5)
+    assert run.deadline - run.started == pytest.approx(0.5)
     pool.submit("neighbour", time.sleep, 1.0)
     events = collect(pool)
     assert events["neighbour"].outcome == Returned(None)
@@ -260,6 +280,7 @@ def test_a_late_task_is_stopped_and_its_neighbour_is_not(pool):
     assert late.finished - late.started == pytest.approx(late.outcome.elapsed)
 
 
+@pytest.mark.usefixtures("never_stopped")
 def test_a_task_that_ends_late_is_late_even_if_nobody_looked(pool):
     ran_before(pool)
     pool.submit("late", time.sleep, 0.3, timeout=0.1)
@@ -308,7 +329,7 @@ def test_an_answer_in_time_counts_even_if_nobody_could_read_it(pool, tmp_path):
     ran_before(pool)
     pool.submit("nap", note_and_nap, str(tmp_path), timeout=2.0)
     wait_until_there(tmp_path)
-    hold_the_lock(5.0)
+    hold_the_lock(3.0)
     assert outcomes(pool) == {"nap": Returned(None)}
 
 
@@ -482,7 +503,7 @@ def test_a_spare_that_cannot_be_started_is_done_without(monkeypatch):
         pool.submit("first", os.getpid)
         collect(pool)
         asked = refuse_processes(monkeypatch, n=1)
-        pool.submit("near its limit", time.sleep, 0.1, timeout=pool._start_seconds)
+        near_its_limit(pool)
         pool.submit("next", os.getpid)
         assert {type(outcome) for outcome in outcomes(pool).values()} == {Returned}
         assert pool._spare.workers == []
@@ -538,14 +559,14 @@ def test_a_spare_that_dies_at_its_start_is_done_without(capfd):
         pool.submit("first", os.getpid)
         collect(pool)
         pool._setup = encode_task(fresh_death, ())
-        pool.submit("near its limit", time.sleep, 0.1, timeout=pool._start_seconds)
-        collect(pool)
+        near_its_limit(pool)
         assert pool._spare.workers != []
+        collect(pool)
         while pool._spare.workers:
             pool.submit("nap", time.sleep, 0.05)
             collect(pool)
-        pool.submit("next", time.sleep, 0.1, timeout=pool._start_seconds)
-        assert isinstance(outcomes(pool)["next"], Returned)
+        near_its_limit(pool)
+        assert outcomes(pool) == {"near its limit": Returned(None)}
         assert pool._spare.workers == []
 
 
@@ -600,12 +621,15 @@ def test_a_spare_is_started_when_a_task_comes_near_its_limit_and_takes_over():
         pool.submit("far from its limit", time.sleep, 0.1, timeout=1000.0)
         collect(pool)
         assert pool._spare.workers == []
-        limit = LEAD * pool._start_seconds + 0.5
-        pool.submit("late", sleep_forever, timeout=limit)
+        pool._start_seconds = PATIENCE
+        pool.submit("late", sleep_forever, timeout=(LEAD + 1.0) * PATIENCE)
         pool.submit("next", os.getpid)
         assert pool._spare.workers == []
+        (run,) = pool._runs()
+        run.deadline -= PATIENCE
         while not pool._spare.workers:
             assert pool.next_event(0.1) is None
+        run.deadline = time.monotonic()
         spare = pool._spare.workers[0]._process.pid
         found = outcomes(pool)
     assert isinstance(found["late"], TimedOut)
@@ -616,6 +640,7 @@ def test_a_cancelled_task_that_ends_by_itself_costs_no_process():
     with WorkerPool(1) as pool:
         pool.submit("warm", os.getpid)
         collect(pool)
+        pool._start_seconds = PATIENCE  # the task may go on for so long
         pool.submit("dropped", time.sleep, 0.1)
         pool.cancel("dropped")
         pool.submit("next", os.getpid)
@@ -623,22 +648,22 @@ def test_a_cancelled_task_that_ends_by_itself_costs_no_process():
         assert pool._spare.workers == []
 
 
-def test_a_cancelled_task_is_killed_once_a_spare_is_ready(pool):
+def test_a_cancelled_task_is_killed_once_a_spare_is_ready(pool, tmp_path):
     until_spare_is_ready(pool)
     n_before = len(pool.abandoned)
     spares = [worker._process.pid for worker in pool._spare.workers]
     pool.submit("dropped", sleep_forever)
     while not pool.n_running:
         pool.next_event(0.02)
-    start = pool._start_seconds
-    time.sleep(start)  # it has run for longer than a start takes
+    pool._start_seconds = 0.5
+    time.sleep(0.5)  # it has run for longer than a start takes
     pool.cancel("dropped")
     for name in ("next", "more"):  # one of them must take the slot that is freed
-        pool.submit(name, lambda: (time.sleep(2.0), os.getpid())[1])
+        pool.submit(name, meet, tmp_path)
     assert {outcome.value for outcome in outcomes(pool).values()} & set(spares)
     (run,) = pool.abandoned[n_before:]
     assert (run.task_id, run.killed) == ("dropped", True)
-    assert run.finished - run.started >= start
+    assert run.finished - run.started >= 0.5
 
 
 def test_a_cancelled_task_that_ended_by_itself_is_told_too(pool, tmp_path, monkeypatch):
@@ -670,8 +695,9 @@ def test_what_runs_at_the_end_of_a_pool_is_told():
 @posix_only
 def test_a_spare_that_died_costs_no_task(pool):
     until_spare_is_ready(pool)
-    pool._spare.workers[0].kill()
-    pool._spare.workers[0]._process.join()
+    for worker in pool._spare.workers:
+        worker.kill()
+        worker._process.join()
     pool.submit("late", sleep_forever, timeout=0.1)
     pool.submit("next", os.getpid)
     pool.submit("more", os.getpid)
@@ -681,15 +707,16 @@ def test_a_spare_that_died_costs_no_task(pool):
 
 
 @posix_only
-def test_a_warm_spare_takes_over_at_once(pool):
+def test_a_warm_spare_takes_over_at_once(pool, tmp_path):
     until_spare_is_ready(pool)
-    spare = pool._spare.workers[0]._process.pid
+    spares = [worker._process.pid for worker in pool._spare.workers]
     pool.submit("fault", exit_code)
     death = collect(pool)["fault"]
-    assert pool._slots[death.slot].worker._process.pid == spare
+    spare = pool._slots[death.slot].worker._process.pid
+    assert spare in spares
     assert pool.free == 2
     for name in ("next", "other"):
-        pool.submit(name, lambda: (time.sleep(0.2), os.getpid())[1])
+        pool.submit(name, meet, tmp_path)
     assert Returned(spare) in outcomes(pool).values()
 
 
@@ -697,6 +724,7 @@ def test_a_cancelled_task_that_goes_on_is_killed_without_an_event(pool):
     ran_before(pool)
     pool.submit("a", sleep_forever)
     pool.submit("b", sleep_forever, timeout=PATIENCE)
+    pool._start_seconds = 0.1  # they may go on for four times as long
     pool.cancel("a")
     pool.cancel("b")
     pool.submit("a", os.getpid)
@@ -708,7 +736,7 @@ def test_a_cancelled_task_that_goes_on_is_killed_without_an_event(pool):
     reason="only Linux keeps RLIMIT_AS; test_outcomes.py holds the refusal elsewhere",
 )
 def test_a_task_over_its_memory_limit_leaves_the_worker_well():
-    with WorkerPool(1, memory_limit=200_000_000) as pool:
+    with WorkerPool(1, memory_limit=200_000_000, keep_spare=False) as pool:
         pool.submit("before", os.getpid)
         pool.submit("big", bytearray, 10**9)
         pool.submit("after", os.getpid)
