@@ -1,4 +1,4 @@
-"""The optimiser of a search, held to the candidates of its checkpoint if it has one."""
+"""The optimiser of a search that goes on, held to the candidates of its checkpoint."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,8 +18,8 @@ class ReplayedOptimizer:
     ----------
     optimizer : MVRSMOptimizer
         It has been asked for nothing yet.
-    checkpoint : Checkpoint or None
-        What the search has found before; None: there is nothing to be held to.
+    checkpoint : Checkpoint
+        What the search has found before.
     new : callable
         Returns another optimiser like the first, with no point queued.
 
@@ -28,18 +28,16 @@ class ReplayedOptimizer:
     current : MVRSMOptimizer
         The one that is asked and told. It is replaced by one that has been told the
         same if it does not propose what the journal has.
-    checkpoint : Checkpoint or None
-        As given.
     """
 
     def __init__(
         self,
         optimizer: MVRSMOptimizer,
-        checkpoint: Checkpoint | None,
+        checkpoint: Checkpoint,
         new: Callable[[], MVRSMOptimizer],
     ) -> None:
         self.current = optimizer
-        self.checkpoint = checkpoint
+        self._journal = checkpoint
         self._new = new
         self._asked: list[dict[str, Any]] = []
         self._told: list[tuple[Mapping[str, Any], float, float | None]] = []
@@ -50,19 +48,13 @@ class ReplayedOptimizer:
         """What may be proposed."""
         return self.current.space
 
-    @property
-    def has_score(self) -> bool:
-        """Whether a fit of an earlier session has a score."""
-        return self.checkpoint is not None and self.checkpoint.has_score
-
     def ask(self) -> dict[str, object]:
         """Propose the next candidate, as `MVRSMOptimizer.ask` does."""
-        k = len(self._asked)
-        journal = self.checkpoint
-        if self._follows and journal is not None and k in journal.codes:
+        k, journal = len(self._asked), self._journal
+        if self._follows and k in journal.codes:
             self.current.enqueue(journal.params(k))
         params: dict[str, Any] = self.current.ask()
-        if journal is not None and journal.has_other(k, params):
+        if journal.has_other(k, params):
             params = self._follow(k, journal.params(k))
         self._asked.append(params)
         return params

@@ -188,7 +188,7 @@ def requested_metadata(estimator: object) -> dict[str, dict[str, Any]]:
     }
 
 
-def root_callback_context(search: object, max_subtasks: int) -> object:
+def root_callback_context(search: BaseSearchCV, max_subtasks: int) -> Any:
     """Open the callback context of ``search.fit``.
 
     Parameters
@@ -200,11 +200,8 @@ def root_callback_context(search: object, max_subtasks: int) -> object:
 
     Returns
     -------
-    CallbackContext or None
-        None before scikit-learn 1.9, which has no callbacks.
+    CallbackContext
     """
-    if not hasattr(search, "_init_callback_context"):
-        return None
     return search._init_callback_context(max_subtasks=max_subtasks)
 
 

@@ -2,19 +2,23 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from typing import Any, Self
 
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import indexable
 
-from sklearn_mvrsm._compat.sklearn import check_method_params, routed_params
+from sklearn_mvrsm._compat.sklearn import (
+    BaseSearchCV,
+    check_method_params,
+    routed_params,
+)
 from sklearn_mvrsm._execution import copies_ended
+from sklearn_mvrsm._search.callbacks import TaskTree
 from sklearn_mvrsm._search.checks import check_target
 
-__all__ = ["BestEstimatorMixin"]
+__all__ = ["BestEstimatorMixin", "fit_best"]
 
 
 class BestEstimatorMixin:
@@ -77,7 +81,7 @@ class BestEstimatorMixin:
         X, y = indexable(X, y)
         check_target(self, y)
         routed = routed_params(self, check_method_params(X, params=params))
-        self._fit_best(X, y, routed.estimator.fit)
+        fit_best(self, X, y, routed.estimator.fit)
         return self
 
     def score(self, X: object, y: object = None, **params: object) -> float:
@@ -112,29 +116,40 @@ class BestEstimatorMixin:
         behind: Any = super()  # scikit-learn's class, which has no types
         return float(behind.score(X, y, **params))
 
-    def _fit_best(
-        self,
-        X: object,
-        y: object,
-        fit_params: Mapping[str, object],
-        task: Callable[
-            [object], AbstractContextManager[object]
-        ] = contextlib.nullcontext,
-    ) -> None:
-        """Fit the best estimator inside ``task(estimator)``, in this process."""
-        search: Any = self
-        params = clone(search.best_params_, safe=False)
-        estimator = clone(search.estimator).set_params(**params)
-        with task(estimator), copies_ended():
-            start = time.monotonic()
-            if y is None:
-                estimator.fit(X, **fit_params)
-            else:
-                estimator.fit(X, y, **fit_params)
-            search.refit_time_ = time.monotonic() - start
-        search.best_estimator_ = estimator
-        if hasattr(estimator, "feature_names_in_"):
-            search.feature_names_in_ = estimator.feature_names_in_
+
+def fit_best(
+    search: BaseSearchCV,
+    X: object,
+    y: object,
+    fit_params: Mapping[str, object],
+    tree: TaskTree | None = None,
+) -> None:
+    """Fit the best estimator of a search on all data, in this process.
+
+    Parameters
+    ----------
+    search : BaseSearchCV
+        It has ``best_params_``, and gets ``best_estimator_`` and ``refit_time_``.
+    X, y : array-like
+        The data.
+    fit_params : mapping
+        For the ``fit`` of the estimator.
+    tree : TaskTree or None
+        The tasks that callbacks see, of which this becomes one.
+    """
+    params = clone(search.best_params_, safe=False)
+    estimator = clone(search.estimator).set_params(**params)
+    task = contextlib.nullcontext() if tree is None else tree.refit(estimator)
+    with task, copies_ended():
+        start = time.monotonic()
+        if y is None:
+            estimator.fit(X, **fit_params)
+        else:
+            estimator.fit(X, y, **fit_params)
+        search.refit_time_ = time.monotonic() - start
+    search.best_estimator_ = estimator
+    if hasattr(estimator, "feature_names_in_"):
+        search.feature_names_in_ = estimator.feature_names_in_
 
 
 def _what_to_do(search: object) -> str:

@@ -2,7 +2,7 @@
 
 The root task is the fit. Below it are one task "search", with one task for each fold of
 each candidate, and the task of the refit. Where neither the search nor its estimator
-has callbacks, and before scikit-learn 1.9, there are no tasks.
+has callbacks, as before scikit-learn 1.9, there is no tree.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -101,6 +101,21 @@ class FoldTask:
         return state
 
 
+def open_tasks(
+    search: BaseSearchCV, X: object, y: object, sample_weight: object
+) -> "TaskTree | None":
+    """Begin the tasks of a fit; return None where there are no callbacks.
+
+    Parameters
+    ----------
+    search, X, y, sample_weight
+        As for `TaskTree`.
+    """
+    if any(map(has_callbacks, [search, *search.get_params().values()])):
+        return TaskTree(search, X, y, sample_weight)
+    return None
+
+
 class TaskTree(Observer):
     """The tasks of one fit of a search.
 
@@ -120,15 +135,12 @@ class TaskTree(Observer):
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         self._search = search
         self._hook_kwargs = {"estimator": search, "X": X, "y": y, "metadata": metadata}
-        self._root: Any = None
-        if any(map(has_callbacks, [search, *search.get_params().values()])):
-            n_subtasks = 1 + bool(search.refit)
-            self._root = root_callback_context(search, max_subtasks=n_subtasks)
+        n_subtasks = 1 + bool(search.refit)
+        self._root = root_callback_context(search, max_subtasks=n_subtasks)
         self._search_context: Any = None
         self._n_splits = 0
         self._open: dict[int, dict[int, FoldTask]] = {}
-        if self._root is not None:
-            self._root.call_on_fit_task_begin(**self._hook_kwargs)
+        self._root.call_on_fit_task_begin(**self._hook_kwargs)
 
     def begin_search(self, n_candidates: int | None, n_splits: int) -> None:
         """Open the task "search".
@@ -141,19 +153,15 @@ class TaskTree(Observer):
             Number of folds of each.
         """
         self._n_splits = n_splits
-        if self._root is not None:
-            n_fits = None if n_candidates is None else n_candidates * n_splits
-            self._search_context = self._root.subcontext(
-                task_name="search",
-                max_subtasks=n_fits,
-                sequential_subtasks=False,
-            )
-            self._search_context.call_on_fit_task_begin(estimator=self._search)
+        self._search_context = self._root.subcontext(
+            task_name="search",
+            max_subtasks=None if n_candidates is None else n_candidates * n_splits,
+            sequential_subtasks=False,
+        )
+        self._search_context.call_on_fit_task_begin(estimator=self._search)
 
     def started(self, number: int, params: Mapping[str, object]) -> None:
         """Open the tasks of the folds of a candidate."""
-        if self._search_context is None:
-            return
         first = number * self._n_splits
         # Without callbacks of its own the search need not travel to the workers.
         caller = self._search if has_callbacks(self._search) else None
@@ -167,16 +175,12 @@ class TaskTree(Observer):
             for fold in range(self._n_splits)
         }
 
-    def fold_tasks(self, candidate: int) -> Sequence[FoldTask] | None:
-        """Return the tasks that `started` opened; None where there are no callbacks."""
-        if candidate not in self._open:
-            return None
+    def fold_tasks(self, candidate: int) -> Sequence[FoldTask]:
+        """Return the tasks that `started` opened."""
         return list(self._open[candidate].values())
 
     def scored(self, fold: FoldScore, params: Mapping[str, object]) -> None:
         """Close the task of a fold that did not run here, or not to its end."""
-        if self._search_context is None:
-            return
         task = self._open[fold.candidate].pop(fold.fold)
         has_run = fold.slot is not None
         if has_run == fold.killed:  # else it said so itself, or may still do so
@@ -184,8 +188,7 @@ class TaskTree(Observer):
 
     def end_search(self) -> None:
         """Close the task "search"; folds that it did not wait for stay open."""
-        if self._search_context is not None:
-            self._search_context.call_on_fit_task_end(estimator=self._search)
+        self._search_context.call_on_fit_task_end(estimator=self._search)
 
     @contextmanager
     def refit(self, estimator: BaseEstimator) -> Iterator[None]:
@@ -196,9 +199,6 @@ class TaskTree(Observer):
         estimator : estimator
             The one that is fitted inside the block.
         """
-        if self._root is None:
-            yield
-            return
         task = self._root.subcontext(task_name="refit-with-best-params")
         with task.propagate_callback_context(estimator):
             task.call_on_fit_task_begin(**self._hook_kwargs)
@@ -207,5 +207,4 @@ class TaskTree(Observer):
 
     def end(self) -> None:
         """Close the root task."""
-        if self._root is not None:
-            self._root.call_on_fit_task_end(**self._hook_kwargs)
+        self._root.call_on_fit_task_end(**self._hook_kwargs)

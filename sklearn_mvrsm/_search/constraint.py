@@ -5,11 +5,10 @@ import inspect
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 from sklearn_mvrsm._evaluation import Candidate
 from sklearn_mvrsm._search.results import format_results
-from sklearn_mvrsm._search.settings import Settings
 from sklearn_mvrsm._space import copied
 
 __all__ = ["Constraint"]
@@ -44,13 +43,6 @@ class Constraint:
                 "'constraint' must be the name of a metric or a function of one "
                 f"argument, a dict with a candidate's row of results, got {given!r}"
             )
-
-    @classmethod
-    def of(cls, settings: Settings) -> Self | None:
-        """Return the constraint of a search, if it has one."""
-        if settings.constraint is None:
-            return None
-        return cls(settings.constraint, return_train_score=settings.return_train_score)
 
     def check_names(self, metrics: Collection[str], *, multimetric: bool) -> None:
         """Raise ValueError unless the constraint is one of several metrics.

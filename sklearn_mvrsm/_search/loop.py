@@ -69,21 +69,18 @@ class SearchLoop:
         How many candidates may be in flight.
     objective : Objective
         Values candidates, and decides which are pruned.
-    fold_tasks : callable
-        Returns the callback contexts of the folds of a candidate, or None.
+    fold_tasks : callable or None
+        Returns the callback contexts of the folds of a candidate.
     observers : sequence of Observer
         Called in this order; the objective comes before them.
     n_known : int
         How many configurations the optimiser knew before.
-    report : callable
+    report : callable or None
         ``report(number, candidate)`` is called once for each finished candidate, in
         the order of asking, and just after its value was told. What returns True ends
         the search as a stop flag does.
     warn_exhausted : bool
         Whether to warn where the space is smaller than ``n_iter``.
-    constraint : callable
-        Returns of a candidate whose folds are decided the number that must be <= 0;
-        None without a constraint.
     timeout : float or None
         How many seconds after the start of the first fit to end, with what has
         finished by then. No fit is begun that cannot end in time, at the pace of the
@@ -99,12 +96,11 @@ class SearchLoop:
         n_splits: int,
         n_pending: int,
         objective: Objective,
-        fold_tasks: Callable[[int], Sequence[Any] | None],
+        fold_tasks: Callable[[int], Sequence[Any]] | None = None,
         observers: Sequence[Observer] = (),
         n_known: int = 0,
-        report: Callable[[int, Candidate], bool] = lambda number, candidate: False,
+        report: Callable[[int, Candidate], bool] | None = None,
         warn_exhausted: bool = True,
-        constraint: Callable[[Candidate], float | None] = lambda candidate: None,
         timeout: float | None = None,
     ) -> None:
         self._optimizer = optimizer
@@ -117,7 +113,6 @@ class SearchLoop:
         self._n_known = n_known
         self._report = report
         self._warns_exhausted = warn_exhausted
-        self._constraint = constraint
         self._timeout = timeout
         self._last_news = 0.0  # before the first fit starts, less the standstill
         self._n_due = 0  # folds that have been submitted and not received
@@ -220,7 +215,7 @@ class SearchLoop:
         self._stopped |= fold.stop
         if len(row.folds) == self._n_splits:
             candidate = Candidate(row.params, tuple(row.folds))
-            constraint = self._constraint(candidate)
+            constraint = self._objective.constraint_of(candidate)
             row.candidate = replace(candidate, constraint=constraint)
             for observer in self._observers:
                 observer.finished(k, row.candidate)
@@ -282,7 +277,8 @@ class SearchLoop:
             self._n_due += self._n_splits
             for observer in self._observers:
                 observer.started(k, params)
-            evaluator.submit(k, params, range(self._n_splits), self._fold_tasks(k))
+            tasks = None if self._fold_tasks is None else self._fold_tasks(k)
+            evaluator.submit(k, params, range(self._n_splits), tasks)
         n = self._n_told
         while n < len(self._rows) and self._rows[n].candidate is not None:
             n += 1
@@ -301,7 +297,8 @@ class SearchLoop:
                 number = candidate.constraint
                 told = (value,) if number is None else (value, number)
                 self._optimizer.tell(candidate.params, *told)
-                self._stopped |= self._report(k, candidate)
+                if self._report is not None:
+                    self._stopped |= self._report(k, candidate)
 
     def _warn_exhausted(self) -> None:
         n = len(self._rows) + self._n_known

@@ -1,16 +1,18 @@
 """What is optimised: the metric that a search follows, or the value of a function."""
 
+import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
-from sklearn_mvrsm._compat.sklearn import named_scorers
+from sklearn_mvrsm._compat.sklearn import BaseSearchCV, check_refit, named_scorers
 from sklearn_mvrsm._evaluation import Candidate, FoldScore
 from sklearn_mvrsm._search.constraint import Constraint
 from sklearn_mvrsm._search.observers import Observer
 from sklearn_mvrsm._search.racing import Race
+from sklearn_mvrsm._search.settings import Settings
 
-__all__ = ["FunctionObjective", "Objective"]
+__all__ = ["FunctionObjective", "Objective", "objective_of"]
 
 
 class Objective(Observer):
@@ -175,6 +177,18 @@ class Objective(Observer):
         if candidate.constraint is not None and np.isnan(candidate.constraint):
             return np.nan
         return -self.score(candidate)
+
+
+def objective_of(search: BaseSearchCV, settings: Settings, scorer: object) -> Objective:
+    """Return the objective of a search, with its race and its constraint."""
+    given, trained = settings.constraint, settings.return_train_score
+    return Objective(
+        scorer,
+        settings.refit,
+        functools.partial(check_refit, search),
+        Race(settings.racing) if settings.racing else None,
+        None if given is None else Constraint(given, return_train_score=trained),
+    )
 
 
 class FunctionObjective(Objective):

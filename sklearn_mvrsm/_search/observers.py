@@ -249,8 +249,6 @@ class Printer(Observer):
 
     def begin(self) -> None:
         """Print how many fits there will be."""
-        if self._verbose <= 0:
-            return
         if not self._has_folds:
             is_timed = self._n_candidates is None
             n_times = f"{self._n_candidates} times"

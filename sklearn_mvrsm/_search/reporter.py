@@ -38,8 +38,6 @@ class Reporter:
         candidate : Candidate
             Its folds are all decided.
         """
-        if not self._callbacks:
-            return False
         score = self._objective.score(candidate)
         sign = 1.0 if self._objective.greater_is_better else -1.0
         better = math.isfinite(score) and not sign * score <= sign * self._best_score

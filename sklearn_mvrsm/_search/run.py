@@ -158,7 +158,7 @@ def run_search(
     objective : Objective
         Values candidates.
     tree : TaskTree or None
-        The tasks that callbacks of scikit-learn see; None of a function.
+        The tasks that callbacks of scikit-learn see, if there are any.
     keep : callable
         Called once with the outcome, whatever ends the search; Ctrl-C waits for it.
     plan : Plan, optional
@@ -196,14 +196,23 @@ def run_search(
             n_iter,
             known=settings.known_results or (),
         )
-        optimizer = ReplayedOptimizer(new(points, default, portfolio), checkpoint, new)
-        return _run_loop(settings, job, optimizer, objective, tree, keep)
+        first = new(points, default, portfolio)
+        return _run_loop(
+            settings,
+            job,
+            checkpoint,
+            first if checkpoint is None else ReplayedOptimizer(first, checkpoint, new),
+            objective,
+            tree,
+            keep,
+        )
 
 
 def _run_loop(
     settings: Settings,
     job: Job,
-    optimizer: ReplayedOptimizer,
+    checkpoint: Checkpoint | None,
+    optimizer: MVRSMOptimizer | ReplayedOptimizer,
     objective: Objective,
     tree: TaskTree | None,
     keep: Callable[[SearchOutcome], None],
@@ -213,18 +222,16 @@ def _run_loop(
     n_candidates = None
     if settings.n_iter is not None:
         n_candidates = int(min(settings.n_iter, optimizer.space.cardinality))
-    sizes = (n_candidates, settings.timeout, n_splits)
-    unit, greater = objective.unit, objective.greater_is_better
-    printer = Printer(settings.verbose, *sizes, unit=unit)
-    observers: list[Observer] = [printer] if tree is None else [tree, printer]
-    evaluator = _evaluator(settings, job, optimizer.checkpoint)
-    warn_of_idle_slots(settings, n_splits, n_slots := evaluator.n_slots, unit)
+    evaluator = _evaluator(settings, job, checkpoint)
+    n_slots, unit = evaluator.n_slots, objective.unit
+    warn_of_idle_slots(settings, n_splits, n_slots, unit)
+    observers: list[Observer] = [] if tree is None else [tree]
+    reporter = Reporter(settings.callback, objective) if settings.callback else None
     with contextlib.ExitStack() as stack:
-        if settings.progress:
-            bar = ProgressBar(*sizes, n_slots, objective.score, unit, greater)
-            observers.append(stack.enter_context(bar))
+        sizes = (n_candidates, settings.timeout, n_splits)
+        observers += _shown(settings, objective, sizes, n_slots, stack)
         watched = (optimizer.space, settings, objective, n_slots)
-        known = optimizer.has_score
+        known = checkpoint is not None and checkpoint.has_score
         observers.append(CommonFailure(*watched, has_succeeded=known))
         loop = SearchLoop(
             optimizer,
@@ -232,25 +239,44 @@ def _run_loop(
             n_splits=n_splits,
             n_pending=settings.n_pending,
             objective=objective,
-            fold_tasks=(lambda number: None) if tree is None else tree.fold_tasks,
+            fold_tasks=None if tree is None else tree.fold_tasks,
             observers=observers,
             n_known=len(settings.known_results or ()),
-            report=Reporter(settings.callback, objective).report,
-            warn_exhausted=tree is not None,
-            constraint=objective.constraint_of,
+            report=None if reporter is None else reporter.report,
+            warn_exhausted=unit == "fit",
             timeout=settings.timeout,
         )
-        printer.begin()
         if tree is not None:
             tree.begin_search(n_candidates, n_splits)
 
         def outcome() -> SearchOutcome:
             log = fit_log([*loop.folds], n_splits, begin, evaluator.in_vain)
-            found = (loop.finished, optimizer.current, log)
-            return SearchOutcome(*found, loop.ending, evaluator.raised)
+            current = optimizer
+            if isinstance(current, ReplayedOptimizer):
+                current = current.current
+            how = (log, loop.ending, evaluator.raised)
+            return SearchOutcome(loop.finished, current, *how)
 
         _run(loop, evaluator, lambda: keep(outcome()))
         return outcome()
+
+
+def _shown(
+    settings: Settings,
+    objective: Objective,
+    sizes: tuple[int | None, float | None, int],
+    n_slots: int,
+    stack: contextlib.ExitStack,
+) -> Iterator[Observer]:
+    """Yield what shows the user how the search goes on."""
+    unit, greater = objective.unit, objective.greater_is_better
+    if settings.verbose > 0:
+        printer = Printer(settings.verbose, *sizes, unit=unit)
+        printer.begin()
+        yield printer
+    if settings.progress:
+        bar = ProgressBar(*sizes, n_slots, objective.score, unit, greater)
+        yield stack.enter_context(bar)
 
 
 def _run(loop: SearchLoop, evaluator: Evaluator, keep: Callable[[], None]) -> None:

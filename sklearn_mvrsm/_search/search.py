@@ -17,7 +17,6 @@ from sklearn_mvrsm._compat.sklearn import (
     Interval,
     StrOptions,
     check_method_params,
-    check_refit,
     fit_context,
     get_scorers,
     num_samples,
@@ -25,8 +24,8 @@ from sklearn_mvrsm._compat.sklearn import (
     search_constraints,
 )
 from sklearn_mvrsm._evaluation import FitJob, FrozenFolds, Split, draw_folds
-from sklearn_mvrsm._search.best_estimator import BestEstimatorMixin
-from sklearn_mvrsm._search.callbacks import TaskTree
+from sklearn_mvrsm._search.best_estimator import BestEstimatorMixin, fit_best
+from sklearn_mvrsm._search.callbacks import open_tasks
 from sklearn_mvrsm._search.checks import (
     check_memory_limit,
     check_metric_names,
@@ -34,12 +33,10 @@ from sklearn_mvrsm._search.checks import (
     check_scorer_routing,
     check_target,
 )
-from sklearn_mvrsm._search.constraint import Constraint
 from sklearn_mvrsm._search.earlier import read_earlier_results
 from sklearn_mvrsm._search.failures import no_candidate_in_time, warn_of_failures
 from sklearn_mvrsm._search.notebook import SummaryMixin
-from sklearn_mvrsm._search.objective import Objective
-from sklearn_mvrsm._search.racing import Race
+from sklearn_mvrsm._search.objective import Objective, objective_of
 from sklearn_mvrsm._search.results import any_score, best_candidate, format_results
 from sklearn_mvrsm._search.run import (
     SearchOutcome,
@@ -304,9 +301,8 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs, self.n_pending = n_jobs, n_pending
-        self.fit_timeout = fit_timeout
+        self.fit_timeout, self.timeout = fit_timeout, timeout
         self.fit_memory_limit = fit_memory_limit
-        self.timeout = timeout
         self.checkpoint = checkpoint
         self.racing, self.method = racing, method
         self.progress, self.callback, self.constraint = progress, callback, constraint
@@ -377,7 +373,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         params = check_method_params(X, params=params)
         routed = routed_params(self, params)
         check_scorer_routing(scorers, routed.scorer.score)
-        tree = TaskTree(self, X, y, params.get("sample_weight"))
+        tree = open_tasks(self, X, y, params.get("sample_weight"))
         job = FitJob(
             estimator=clone(self.estimator),
             X=X,
@@ -391,10 +387,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         )
         self.space_ = make_space(self.param_space, self.estimator, X)
         check_names(job.estimator, self.space_)
-        race = Race(settings.racing) if settings.racing else None
-        check = functools.partial(check_refit, self)
-        constraint = Constraint.of(settings)
-        objective = Objective(scorers, settings.refit, check, race, constraint)
+        objective = objective_of(self, settings, scorers)
         check_metric_names(self, objective)
         settings = read_earlier_results(settings, self.space_, objective)
         default = None
@@ -406,14 +399,16 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
             settings, job, self.space_, default, learned, objective, tree, keep
         )
         if not outcome.candidates:
-            limits = (settings.timeout, self.n_splits_)
-            raise no_candidate_in_time(*limits, outcome.fit_log)
+            n_splits = self.n_splits_
+            raise no_candidate_in_time(settings.timeout, n_splits, outcome.fit_log)
         error_score = settings.score_of_failures
         warn_of_failures(outcome.candidates, self.cv_results_, error_score)
-        tree.end_search()
+        if tree is not None:
+            tree.end_search()
         if self.refit:
-            self._fit_best(X, y, job.fit_params, tree.refit)
-        tree.end()
+            fit_best(self, X, y, job.fit_params, tree)
+        if tree is not None:
+            tree.end()
         return self
 
     def _draw_folds(

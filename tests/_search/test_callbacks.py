@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
 from sklearn_mvrsm import MVRSMSearchCV, Real
-from sklearn_mvrsm._search.callbacks import TaskTree
+from sklearn_mvrsm._search.callbacks import open_tasks
 
 callback_support = pytest.importorskip(
     "sklearn.callback", reason="scikit-learn < 1.9 has no callbacks"
@@ -359,16 +359,5 @@ def test_estimators_of_the_folds_may_have_callbacks_of_their_own(tmp_path):
     assert callback.count("begin fit") == 7
 
 
-def test_before_callbacks_existed_the_tree_does_nothing():
-    class Old(BaseEstimator):
-        refit = True
-
-    tree = TaskTree(Old(), X, y, None)
-    tree.begin_search(3, 2)
-    tree.started(0, {})
-    assert tree.fold_tasks(0) is None
-    tree.scored(None, {})
-    tree.end_search()
-    with tree.refit(LogisticRegression()) as nothing:
-        assert nothing is None
-    tree.end()
+def test_without_callbacks_there_are_no_tasks():
+    assert open_tasks(make_search(), X, y, None) is None

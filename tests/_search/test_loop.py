@@ -75,6 +75,9 @@ class Objective(Observer):
     def __init__(self, hopeless=()):
         self.hopeless = set(hopeless)
 
+    def constraint_of(self, candidate):
+        return None
+
     def value(self, number, candidate):
         return -candidate.mean_test_score("score")
 
@@ -107,7 +110,7 @@ def make_loop(
         n_splits=n_splits,
         n_pending=n_pending,
         objective=options.get("objective", Objective()),
-        fold_tasks=options.get("fold_tasks", lambda candidate: None),
+        fold_tasks=options.get("fold_tasks"),
         observers=observers,
         timeout=options.get("timeout"),
     )
