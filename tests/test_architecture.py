@@ -211,6 +211,7 @@ def imports(node, *, inside_functions=True):
             yield from imports(child, inside_functions=inside_functions)
 
 
+@cache
 def internal_imports(module):
     """Return {(module of the package, imported name)} of a module."""
     found = set()
@@ -243,10 +244,26 @@ def names_in(tree):
                 yield node.name
 
 
-inner_modules = pytest.mark.parametrize(
-    "module", [name for name in PATHS if not is_outside(name)]
-)
-all_modules = pytest.mark.parametrize("module", list(PATHS))
+def each_of(modules):
+    """Run a test with each module: as one test, which names the module that fails."""
+
+    def decorate(test):
+        def run():
+            for module in modules:
+                try:
+                    test(module)
+                except AssertionError as error:
+                    raise AssertionError(f"{module}: {error}") from error
+
+        run.__name__ = test.__name__
+        return run
+
+    return decorate
+
+
+inner_modules = each_of([name for name in PATHS if not is_outside(name)])
+outer_modules = each_of([name for name in PATHS if is_outside(name)])
+all_modules = each_of(list(PATHS))
 private_packages = pytest.mark.parametrize(
     "package",
     [
@@ -357,7 +374,7 @@ def test_doors_are_opened_within_functions(module, targets):
     assert not targets & at_import
 
 
-@pytest.mark.parametrize("module", [name for name in PATHS if is_outside(name)])
+@outer_modules
 def test_what_is_built_around_imports_the_public_package_only(module):
     own = {"__init__", package_of(module)} | BUILT_ON.get(package_of(module), set())
     for target, name in internal_imports(module):
