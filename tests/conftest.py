@@ -9,6 +9,8 @@ import pytest
 import sklearn.ensemble  # noqa: F401  its OpenMP is there before threads are limited
 from threadpoolctl import threadpool_limits
 
+from sklearn_mvrsm._evaluation.evaluator import Evaluator
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # as in the background of a shell; tests of interrupts would wait for ever
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -26,6 +28,28 @@ def _one_thread():
     """
     with threadpool_limits(1):
         yield
+
+
+@pytest.fixture
+def late_if(monkeypatch):
+    """Keep the limit of a search, ``fit_timeout``, for fits that hang alone.
+
+    Others may take the time that they need on a busy machine. To be called with what
+    tells the params of those that hang.
+    """
+
+    def late_if(hangs):
+        submit = Evaluator.submit
+
+        def submit_with_limit(self, candidate, params, *args):
+            limit = self._timeout
+            self._timeout = limit if hangs(params) else 1000.0
+            submit(self, candidate, params, *args)
+            self._timeout = limit
+
+        monkeypatch.setattr(Evaluator, "submit", submit_with_limit)
+
+    return late_if
 
 
 @pytest.fixture

@@ -163,7 +163,7 @@ def sigkill():
 def close_files():
     """Close what one has not opened, and go on for a while."""
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-    time.sleep(8)  # longer than a worker checks its parent
+    time.sleep(60)  # longer than a worker checks its parent
 
 
 def ignore_sigterm():

@@ -129,7 +129,7 @@ def run_in_child(method, path, n_jobs, moment=None):
         workers = psutil.Process(child).children(recursive=True)
         os.kill(child, signal.SIGKILL)
         # the fit of a worker that outlives it by a moment is not one of the next child
-        assert not psutil.wait_procs(workers, 30.0)[1], "a process outlived its search"
+        assert not psutil.wait_procs(workers, 120.0)[1], "a process outlived its search"
     if status is None:
         status = status_of(child, wait=True)
     assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, "the search failed"

@@ -248,6 +248,7 @@ def look_and_wait(liveness):
 
 def test_a_task_of_dask_learns_what_becomes_of_it_and_of_its_search(monkeypatch):
     distributed = pytest.importorskip("distributed", reason="dask is not installed")
+    monkeypatch.setattr(backends, "_RPC_TIMEOUT", PATIENCE)
     options = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None}
     with (
         distributed.Client(processes=False, **options),

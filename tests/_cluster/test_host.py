@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from estimators import failing_setup, segfault
+from estimators import failing_setup, segfault, wait_for_go
 
 from sklearn_mvrsm._cluster import host as host_module
 from sklearn_mvrsm._cluster.host import HostConfig, HostReply, run_on_host
@@ -160,19 +160,22 @@ def test_a_short_task_that_is_cancelled_costs_no_child(config, data, monkeypatch
 def test_a_task_that_is_cancelled_while_its_child_starts_leaves_the_child(
     data, tmp_path
 ):
-    config = HostConfig("starting", read_payload, None)
+    begun, folder = tmp_path / "begun", str(tmp_path)
+    begun.mkdir()
+    config = HostConfig("starting", lambda path: wait_for_go(folder), None)
     liveness = FakeLiveness()
     with ThreadPoolExecutor(1) as executor:
-        call = (run, config, note_and_hang, str(tmp_path))
+        call = (run, config, note_and_hang, str(begun))
         future = executor.submit(*call, liveness=liveness, data=data)
         until(lambda: "starting" in host_module._hosts)
         liveness.cancelled = True
         assert future.result(PATIENCE) == HostReply(f"{host_module._here()}:0")
+    (tmp_path / "go").touch()
     host = host_module._hosts["starting"]
     ((slot, pool),) = host._idle
     assert isinstance(run(config, pid).outcome, Returned)
     assert host._idle == [(slot, pool)]
-    assert os.listdir(tmp_path) == []
+    assert os.listdir(begun) == []
     host.close()
 
 
@@ -246,18 +249,26 @@ def test_a_host_that_closes_is_replaced(data, config, monkeypatch):
 
 @pytest.mark.parametrize("over", [None, False])
 def test_an_idle_host_closes_only_if_nobody_knows_of_its_search(
-    data, monkeypatch, over
+    data, monkeypatch, over, tmp_path
 ):
-    monkeypatch.setattr(host_module, "IDLE_SECONDS", 0.5)
+    monkeypatch.setattr(host_module, "_WATCH_SECONDS", 0.05)
     liveness = FakeLiveness(over=over)
     config = HostConfig(f"idle {over}", read_payload, None)
-    nap = run(config, lambda path: time.sleep(2), liveness=liveness, data=data)
-    assert isinstance(nap.outcome, Returned)
-    host = host_module._hosts[config.key]
+    folder = str(tmp_path)
+    with ThreadPoolExecutor(1) as executor:
+        call = (run, config, lambda path: wait_for_go(folder))
+        future = executor.submit(*call, liveness=liveness, data=data)
+        until(lambda: config.key in host_module._hosts)
+        host = host_module._hosts[config.key]
+        until(lambda: host._n_busy == 1)
+        monkeypatch.setattr(host_module, "IDLE_SECONDS", 0.2)
+        time.sleep(1.0)  # it is not idle meanwhile
+        (tmp_path / "go").touch()
+        assert isinstance(future.result(PATIENCE).outcome, Returned)
     if over is None:
         until(lambda: config.key not in host_module._hosts)
     else:
-        assert not host._ended.wait(3.0)
+        assert not host._ended.wait(1.0)
         liveness.over = True
         assert host._ended.wait(PATIENCE)
 

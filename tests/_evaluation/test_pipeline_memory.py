@@ -83,7 +83,7 @@ def test_a_fit_that_is_killed_while_it_writes_does_not_spoil_the_cache(folder):
     stall = folder / "fits" / "stall"
     stall.touch()
     with pytest.warns(FitFailedWarning):
-        hurt = searched(folder, "cache", n_iter=4, fit_timeout=10.0, refit=False)
+        hurt = searched(folder, "cache", n_iter=4, fit_timeout=6.0, refit=False)
     assert (folder / "fits" / "stalled").exists()
     assert set(hurt.cv_results_["status"]) == {"ok", "timeout"}
     stall.unlink()

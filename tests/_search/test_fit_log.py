@@ -1,7 +1,9 @@
 """The record of which fit ran where and when."""
 
+import os
 import time
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_mvrsm import MVRSMSearchCV, Real
 from sklearn_mvrsm._evaluation.scores import FoldScore
+from sklearn_mvrsm._execution.worker_pool import WorkerPool
+from sklearn_mvrsm._search import loop
 from sklearn_mvrsm._search.observers import fit_log
 
 X, y = load_iris(return_X_y=True)
@@ -83,17 +87,36 @@ def test_a_search_logs_each_fit_once_one_after_the_other_in_one_slot():
     assert (table["start"][order][1:] >= table["finish"][order][:-1]).all()
 
 
-class Hangs(DecisionTreeClassifier):
-    """Does not come to an end if it has a certain depth."""
+@pytest.mark.parametrize("limit", ["fit_timeout", "timeout"])
+def test_slots_that_run_what_nobody_wants_are_not_shown_as_idle(
+    limit, tmp_path, monkeypatch
+):
+    class Hangs(DecisionTreeClassifier):
+        """Does not come to an end if it has a certain depth."""
 
-    def fit(self, X, y, sample_weight=None, check_input=True):
-        if self.max_depth == 2:
-            time.sleep(120)
-        return super().fit(X, y)
+        def fit(self, X, y, sample_weight=None, check_input=True):
+            if self.max_depth == 2:
+                time.sleep(1.0)
+                (tmp_path / str(os.getpid())).touch()
+                time.sleep(120)
+            return super().fit(X, y)
 
+    def both_hang():
+        return len(os.listdir(tmp_path)) == 2
 
-@pytest.mark.parametrize("limit", [{"fit_timeout": 2.0}, {"timeout": 4.0}], ids=str)
-def test_slots_that_run_what_nobody_wants_are_not_shown_as_idle(limit):
+    def monotonic():
+        return time.monotonic() + 1e6 * both_hang()
+
+    def stop_once_both_hang(self):
+        for run in self._runs() if both_hang() else ():
+            run.deadline = min(run.deadline, time.monotonic())
+        return stop_overdue(self)
+
+    stop_overdue = WorkerPool._stop_overdue
+    if limit == "timeout":
+        monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=monotonic))
+    else:
+        monkeypatch.setattr(WorkerPool, "_stop_overdue", stop_once_both_hang)
     search = MVRSMSearchCV(
         Hangs(),
         {"max_depth": [1, 2]},
@@ -103,7 +126,7 @@ def test_slots_that_run_what_nobody_wants_are_not_shown_as_idle(limit):
         cv=2,
         n_jobs=2,
         n_pending=1,
-        **limit,
+        **{limit: 500.0},
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -113,7 +136,7 @@ def test_slots_that_run_what_nobody_wants_are_not_shown_as_idle(limit):
     assert (log["slot"] >= 0).all()
     assert set(log["slot"][hung]) == {0, 1}
     assert (log["finish"] - log["start"])[hung].min() > 1.0
-    if "timeout" in limit:
+    if limit == "timeout":
         assert log["status"][hung].tolist() == ["killed"] * 2
         assert log["candidate"][hung].tolist() == [-1, -1]
     else:

@@ -365,6 +365,18 @@ def test_what_can_end_in_time_does_and_nothing_else_is_begun(
     assert all(began == clock.now for began, _ in evaluator.running.values())
 
 
+def test_more_pending_candidates_keep_more_slots_busy(monkeypatch):
+    lengths = np.random.default_rng(0).lognormal(size=(12, 3))
+
+    def end(n_pending):
+        clock = Clock(monkeypatch)
+        slots = Slots(clock, 3, lambda *fit: lengths[fit])
+        make_loop(Optimizer(), n_pending=n_pending).run(slots)
+        return clock.now
+
+    assert lengths.sum() / 3.0 <= end(8) < end(2) < end(1)
+
+
 def test_a_time_that_cannot_hold_a_candidate_is_seen_with_the_first_fit(monkeypatch):
     clock = Clock(monkeypatch)
     loop = make_loop(Optimizer(), n_iter=None, n_splits=5, timeout=3.5)

@@ -60,7 +60,8 @@ def test_the_clock_of_the_bar_begins_with_the_first_fit_that_is_run():
         now = time.monotonic()
         fit = FoldScore(0, 1, "ok", {"score": 0.7}, started=now - 10.0, finished=now)
         bar.scored(fit, {})
-        assert bar._bar.format_dict["elapsed"] == pytest.approx(10.0, abs=5.0)
+        elapsed = bar._bar.format_dict["elapsed"]
+        assert 9.9 < elapsed < 10.1 + time.monotonic() - now
         done(bar, 1, 0, None, "skipped")
         assert (bar._bar.n, bar._bar.initial) == (3, 1)
 

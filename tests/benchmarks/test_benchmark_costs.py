@@ -2,6 +2,7 @@
 
 import os
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -29,10 +30,13 @@ def test_fits_of_unequal_length_are_drawn_by_level_and_table(monkeypatch):
     assert slept[-1] == 2.0
 
 
-def test_more_pending_candidates_keep_more_slots_busy():
-    options = {"n_iter": 8, "n_jobs": 3, "spread": 1.0}
-    few, many = (slots.share_in_fits(0.3, n_pending=n, **options) for n in (1, 8))
-    assert 0.0 < few < many <= 1.0
+def test_the_share_in_fits_is_that_of_the_time_of_all_slots(monkeypatch):
+    options = {"n_iter": 2, "n_jobs": 1, "spread": 1.0, "n_pending": 1}
+    assert 0.0 < slots.share_in_fits(0.01, **options) <= 1.0
+    log = {"start": np.array([1.0, 1.0, 3.0]), "finish": np.array([3.0, 2.0, 5.0])}
+    done = SimpleNamespace(fit=lambda X, y: SimpleNamespace(fit_log_=log))
+    monkeypatch.setattr(slots, "MVRSMSearchCV", lambda *args, **options: done)
+    assert slots.share_in_fits(0.3, n_iter=1, n_jobs=2) == 5.0 / 8.0
 
 
 def test_with_one_pending_the_optimiser_is_told_at_once():

@@ -873,7 +873,7 @@ def test_command_line_runs_and_tables(working_directory):
             [sys.executable, "-m", "sklearn_mvrsm.benchmarks", *arguments],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
 
