@@ -79,7 +79,7 @@ class Evaluator:
         Bytes for one fit.
     killable : bool
         Whether fits must run where `close` can end them, even without limits.
-    memory : FoldStore or None
+    store : FoldStore or None
         What it recalls is not fitted.
 
     Attributes
@@ -98,7 +98,7 @@ class Evaluator:
         timeout: float | None = None,
         memory_limit: int | None = None,
         killable: bool = False,
-        memory: FoldStore | None = None,
+        store: FoldStore | None = None,
     ) -> None:
         self._cluster = _cluster_in_force(n_jobs)
         self.n_slots: int = (
@@ -109,7 +109,7 @@ class Evaluator:
         self._job = job
         self._timeout = timeout
         self._memory_limit = memory_limit
-        self._memory = memory
+        self._store = store
         no_limits = timeout is memory_limit is None and not killable
         self._in_caller = self._cluster is None and self.n_slots == 1 and no_limits
         self.raised: BaseException | None = None
@@ -208,8 +208,8 @@ class Evaluator:
         record = _CandidateFolds(candidate, tuple(folds))
         self._records[candidate] = record
         known: Mapping[int, FoldScore] = {}
-        if self._memory is not None:
-            known = self._memory.recall(candidate, params)
+        if self._store is not None:
+            known = self._store.recall(candidate, params)
         for fold in known.keys() & set(folds):
             self._add_fold(record, known[fold])
         own: Sequence[FoldContext | None] = tasks or [None] * len(folds)
@@ -278,7 +278,7 @@ class Evaluator:
                 self._record_end(event)
 
     @property
-    def in_vain(self) -> list[FoldScore]:
+    def unrecorded(self) -> list[FoldScore]:
         """Fits that ran and are in no record that was returned, once it is closed.
 
         Their status is "killed" where they were ended; else it is what became of them,
@@ -296,8 +296,8 @@ class Evaluator:
         task = self._tasks.pop((score.candidate, score.fold), None)
         if task is not None:
             score = _with_hooks_called(score, task)
-        if self._memory is not None:
-            self._memory.record(score)
+        if self._store is not None:
+            self._store.record(score)
         record = self._records[score.candidate]
         self._add_fold(record, score)
         self._decided.extend(record.decide())

@@ -7,7 +7,7 @@ from sklearn_mvrsm._execution.child import (
     pickled_exception,
     run_encoded,
 )
-from sklearn_mvrsm._execution.interrupts import Interrupts, heeded_interrupts
+from sklearn_mvrsm._execution.interrupts import Interrupts, deferred_interrupts
 from sklearn_mvrsm._execution.outcomes import (
     Abandoned,
     Died,
@@ -34,7 +34,7 @@ from sklearn_mvrsm._execution.payload import (
 )
 from sklearn_mvrsm._execution.pool import InlinePool, Pool, ReportingPool
 from sklearn_mvrsm._execution.reaper import remove_leftovers
-from sklearn_mvrsm._execution.watchdog import stood_still
+from sklearn_mvrsm._execution.watchdog import suspended_seconds
 from sklearn_mvrsm._execution.worker_pool import WorkerPool
 
 __all__ = [
@@ -60,15 +60,15 @@ __all__ = [
     "causes",
     "copies_ended",
     "decode",
+    "deferred_interrupts",
     "encode_task",
-    "heeded_interrupts",
     "memory_limit_problem",
     "pickled_exception",
     "read_payload",
     "remove_leftovers",
     "run_encoded",
     "shortened",
-    "stood_still",
     "summary",
+    "suspended_seconds",
     "to_outcome",
 ]

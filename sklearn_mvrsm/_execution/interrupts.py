@@ -12,19 +12,19 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-__all__ = ["Interrupts", "heeded_interrupts"]
+__all__ = ["Interrupts", "deferred_interrupts"]
 
 
-_IMPATIENT = 3  # so many interrupts are heard even where one has to wait
+_MOST_SHIELDED = 3  # the last of so many in one shielded block is raised at once
 
 
 class Interrupts:
-    """What is known of interrupts in a block of `heeded_interrupts`."""
+    """What is known of interrupts in a block of `deferred_interrupts`."""
 
     def __init__(self) -> None:
         self._pressed = False
-        self._held = False
-        self._n_held = 0
+        self._is_shielded = False
+        self._n_shielded = 0
 
     def check(self) -> None:
         """Raise ``KeyboardInterrupt`` if there has been an interrupt."""
@@ -32,29 +32,29 @@ class Interrupts:
             raise KeyboardInterrupt
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def shielded(self) -> Iterator[None]:
         """Shield a short block; raise afterwards what came meanwhile.
 
         The third Ctrl-C inside the block is raised immediately.
         """
-        known, self._held, self._n_held = self._pressed, True, 0
+        known, self._is_shielded, self._n_shielded = self._pressed, True, 0
         try:
             yield
         finally:
-            self._held = False
+            self._is_shielded = False
         if not known:
             self.check()
 
     def _handle(self, signum: int, frame: FrameType | None) -> None:
         self._pressed = True
-        self._n_held += self._held
-        if not self._held or self._n_held >= _IMPATIENT:
+        self._n_shielded += self._is_shielded
+        if not self._is_shielded or self._n_shielded >= _MOST_SHIELDED:
             signal.default_int_handler(signum, frame)
 
 
 @contextlib.contextmanager
-def heeded_interrupts() -> Iterator[Interrupts]:
-    """Remember interrupts within a block.
+def deferred_interrupts() -> Iterator[Interrupts]:
+    """Note interrupts within a block, so that none is lost.
 
     Where somebody else handles them, or in another thread than the main one, nothing
     is changed.
@@ -68,7 +68,7 @@ def heeded_interrupts() -> Iterator[Interrupts]:
         signal.signal(signal.SIGINT, interrupts._handle)
         yield interrupts
     finally:
-        known, interrupts._held = interrupts._pressed, True
+        known, interrupts._is_shielded = interrupts._pressed, True
         if signal.getsignal(signal.SIGINT) == interrupts._handle:
             signal.signal(signal.SIGINT, signal.default_int_handler)
     if not known:

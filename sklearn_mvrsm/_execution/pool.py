@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from sklearn_mvrsm._execution.outcomes import Abandoned, TaskEnd, attempt
-from sklearn_mvrsm._execution.watchdog import stood_still
+from sklearn_mvrsm._execution.watchdog import suspended_seconds
 
 __all__ = ["InlinePool", "Pool", "ReportingPool"]
 
@@ -40,7 +40,7 @@ class Pool(ABC):
     """
 
     n_workers: int
-    _first: tuple[float, float] | None = None  # start of a task, standstill until then
+    _first: tuple[float, float] | None = None  # start of a task, suspension until then
     abandoned: list[Abandoned]
 
     def __enter__(self) -> Self:
@@ -54,13 +54,13 @@ class Pool(ABC):
         """When the first task started; see the class."""
         if self._first is None:
             return None
-        started, standstill = self._first
-        return started + stood_still() - standstill
+        started, suspension = self._first
+        return started + suspended_seconds() - suspension
 
     def _note_start(self, started: float) -> None:
         """Note when a task started, if it is the first."""
         if self._first is None or started < self._first[0]:
-            self._first = started, stood_still()
+            self._first = started, suspended_seconds()
 
     @property
     @abstractmethod

@@ -48,7 +48,7 @@ from sklearn_mvrsm._execution.resources import Resources
 from sklearn_mvrsm._execution.watchdog import (
     MARK,
     signals_blocked,
-    stood_still,
+    suspended_seconds,
     watchdog,
 )
 
@@ -77,7 +77,7 @@ class WorkerProcess:
     def __init__(
         self, setup: bytes, env: Mapping[str, str], lifeline: Connection
     ) -> None:
-        self.started = time.monotonic() - stood_still()
+        self.started = time.monotonic() - suspended_seconds()
         self._killed = False
         self._mark = watchdog().new_mark()
         marks = {MARK: os.environ.get(MARK, "") + self._mark}

@@ -22,7 +22,7 @@ from sklearn_mvrsm._execution.outcomes import (
     to_outcome,
 )
 from sklearn_mvrsm._execution.process import WorkerProcess
-from sklearn_mvrsm._execution.watchdog import stood_still
+from sklearn_mvrsm._execution.watchdog import suspended_seconds
 
 _TO_END = 1.0
 """Seconds in which a process is gone after it has lost its files."""
@@ -67,7 +67,7 @@ class Run:
     was_late: bool = False
     patience_ends: tuple[float, float] = (math.inf, math.inf)
     lost_touch: bool = False
-    _stood_still: float = field(default_factory=stood_still)
+    _suspended_before: float = field(default_factory=suspended_seconds)
 
     def note_end(self) -> None:
         """Note the time; and whether the worker lives, though its end was reported.
@@ -78,26 +78,26 @@ class Run:
         self.lost_touch = self.worker_died() and not self.worker.ends_within(_TO_END)
 
     @property
-    def standstill(self) -> float:
+    def suspended(self) -> float:
         """For how many seconds the caller was stopped since the start."""
-        return stood_still() - self._stood_still
+        return suspended_seconds() - self._suspended_before
 
     def kill_time(self, spare_is_ready: bool) -> float:
         """Return when to kill the worker, by what is known now; infinity if never."""
         end = math.inf if self.deadline is None else self.deadline
-        return min(end, self.patience_ends[not spare_is_ready]) + self.standstill
+        return min(end, self.patience_ends[not spare_is_ready]) + self.suspended
 
     def worker_died(self) -> bool:
         """Return whether it ended with its worker."""
         return isinstance(self.future.exception(), BrokenProcessPool)
 
     def was_cut_short(self) -> bool:
-        """Return whether it ended itself at a limit that a standstill used up."""
+        """Return whether it ended itself at a limit that a suspension used up."""
         limit = self.task.timeout
         if limit is None or not self.worker_died():
             return False
         elapsed = self.finished - self.started
-        return elapsed - self.standstill < limit <= elapsed
+        return elapsed - self.suspended < limit <= elapsed
 
     def is_healthy(self) -> bool:
         """Return whether its worker can start the next task without the caller.
@@ -139,7 +139,7 @@ class Run:
 
     def _is_late(self, elapsed: float) -> bool:
         limit = self.task.timeout
-        return limit is not None and elapsed > limit + self.standstill
+        return limit is not None and elapsed > limit + self.suspended
 
 
 def _cause_of_death(worker: WorkerProcess) -> Died | OutOfMemory:

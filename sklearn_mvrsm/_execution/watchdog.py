@@ -25,7 +25,7 @@ __all__ = [
     "Watchdog",
     "signals_blocked",
     "start_reaper",
-    "stood_still",
+    "suspended_seconds",
     "watchdog",
 ]
 
@@ -58,7 +58,7 @@ class Watchdog:
         self._over.set()
         self._thread: threading.Thread | None = None
         self._beat = 0.0
-        self._stood_still = 0.0
+        self._suspended = 0.0
 
     def acquire(self) -> Self:
         """Begin the watch, or share it; each holder has to release it once."""
@@ -91,17 +91,17 @@ class Watchdog:
         """Return a mark for a worker that is to be started."""
         return f"{self._token}.{next(self._numbers)};"
 
-    def stood_still(self) -> float:
+    def suspended_seconds(self) -> float:
         """Return for how many seconds this process was stopped while it was watched."""
         if time.monotonic() - self._beat > _LONGEST_PAUSE:
             self._note_beat()
-        return self._stood_still
+        return self._suspended
 
     def _note_beat(self) -> None:
         with self._lock:
             now = time.monotonic()
             if now - self._beat > _LONGEST_PAUSE and not self._over.is_set():
-                self._stood_still += now - self._beat
+                self._suspended += now - self._beat
             self._beat = now
 
     def forget(self) -> None:
@@ -182,9 +182,9 @@ def watchdog() -> Watchdog:
     return _current
 
 
-def stood_still() -> float:
+def suspended_seconds() -> float:
     """Return for how many seconds this process was stopped while it was watched."""
-    return _current.stood_still()
+    return _current.suspended_seconds()
 
 
 def _renew() -> None:

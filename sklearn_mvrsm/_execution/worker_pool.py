@@ -33,7 +33,7 @@ from sklearn_mvrsm._execution.outcomes import (
 from sklearn_mvrsm._execution.pool import ReportingPool
 from sklearn_mvrsm._execution.process import LEAD, Spare, WorkerProcess, kill_all
 from sklearn_mvrsm._execution.tasks import Run, Task, setup_failure
-from sklearn_mvrsm._execution.watchdog import stood_still, watchdog
+from sklearn_mvrsm._execution.watchdog import suspended_seconds, watchdog
 
 _MAX_FRESH_DEATHS = 2
 """So many processes in a row that die before their first task end the pool."""
@@ -181,7 +181,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
                 run = slot.run
                 if run is not None and run.task is task:
                     start = self._start_seconds
-                    now = time.monotonic() - run.standstill
+                    now = time.monotonic() - run.suspended
                     end = max(now, run.started + start)
                     run.patience_ends = end, end + LEAD * start
         return False
@@ -277,7 +277,7 @@ class WorkerPool(ReportingPool[Task, _Note]):
                 if self._is_open(run.task) and not run.was_late:
                     run.was_late = True
                     moment = min(max(late, _LAST_MOMENT), _LONGEST_MOMENT)
-                    run.deadline = time.monotonic() - run.standstill + moment
+                    run.deadline = time.monotonic() - run.suspended + moment
                     continue
                 slot.run = None
             self._idle_deaths = 0
@@ -399,7 +399,9 @@ class WorkerPool(ReportingPool[Task, _Note]):
         problem = setup_failure(worker)
         if problem is None:
             self._fresh_deaths, self._was_ready = 0, True
-            self._start_seconds = time.monotonic() - stood_still() - worker.started
+            self._start_seconds = (
+                time.monotonic() - suspended_seconds() - worker.started
+            )
             return
         if worker in self._spare.workers and self._was_ready:
             self._spare.give_up(worker)

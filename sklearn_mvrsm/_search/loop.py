@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from sklearn_mvrsm._evaluation import Candidate, Evaluator, FoldScore
-from sklearn_mvrsm._execution import stood_still
+from sklearn_mvrsm._execution import suspended_seconds
 from sklearn_mvrsm._optimizer import SpaceExhaustedError
 from sklearn_mvrsm._search.objective import Objective
 from sklearn_mvrsm._search.observers import Observer
@@ -114,7 +114,7 @@ class SearchLoop:
         self._report = report
         self._warns_exhausted = warn_exhausted
         self._timeout = timeout
-        self._last_news = 0.0  # before the first fit starts, less the standstill
+        self._last_news = 0.0  # before the first fit starts, less the suspension
         self._n_due = 0  # folds that have been submitted and not received
         self._rows: list[_Row] = []
         self._n_told = 0
@@ -157,7 +157,7 @@ class SearchLoop:
             Called before each wait, of a second at most, and at the end; what it
             raises ends the search.
         """
-        self._last_news = time.monotonic() - stood_still()
+        self._last_news = time.monotonic() - suspended_seconds()
         self._propose(evaluator)
         while (fold := self._next(evaluator, check)) is not None:
             self._receive(fold, evaluator)
@@ -179,7 +179,7 @@ class SearchLoop:
             wait = min(left, _MAX_WAIT if has_started else _FIRST_WAIT)
             fold = evaluator.next_event(wait)
             if fold is not None or left <= wait:
-                self._last_news = time.monotonic() - stood_still()
+                self._last_news = time.monotonic() - suspended_seconds()
                 return fold
         return None
 
@@ -195,7 +195,7 @@ class SearchLoop:
         if self._is_late:
             return -math.inf
         if evaluator.first_start is None:
-            return self._last_news + stood_still() + self._timeout + LONGEST_START
+            return self._last_news + suspended_seconds() + self._timeout + LONGEST_START
         return evaluator.first_start + self._timeout
 
     def _receive(self, fold: FoldScore, evaluator: Evaluator) -> None:

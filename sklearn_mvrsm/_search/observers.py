@@ -37,7 +37,7 @@ def fit_log(
     folds: Sequence[FoldScore],
     n_splits: int,
     begin: float,
-    in_vain: Sequence[FoldScore] = (),
+    unrecorded: Sequence[FoldScore] = (),
 ) -> dict[str, np.ndarray]:
     """Return the table of all fits of a search.
 
@@ -49,7 +49,7 @@ def fit_log(
         Number of folds of a candidate.
     begin : float
         When the search began, by ``time.monotonic``.
-    in_vain : sequence of FoldScore
+    unrecorded : sequence of FoldScore
         Fits that ran, and were skipped meanwhile, or not decided at all.
 
     Returns
@@ -63,7 +63,7 @@ def fit_log(
         search began, nan where ``slot`` is -1).
     """
     counts = Counter(fold.candidate for fold in folds)
-    known = {(fold.candidate, fold.fold): fold for fold in [*folds, *in_vain]}
+    known = {(fold.candidate, fold.fold): fold for fold in [*folds, *unrecorded]}
     ordered = [known[key] for key in sorted(known)]
     complete = [k for k in sorted(counts) if counts[k] == n_splits]
     rows = {candidate: row for row, candidate in enumerate(complete)}

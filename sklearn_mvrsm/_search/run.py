@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from sklearn_mvrsm._checkpoint import Checkpoint, ReplayedOptimizer, open_checkpoint
 from sklearn_mvrsm._evaluation import Candidate, Evaluator, Job
-from sklearn_mvrsm._execution import Interrupts, heeded_interrupts
+from sklearn_mvrsm._execution import Interrupts, deferred_interrupts
 from sklearn_mvrsm._optimizer import MVRSMOptimizer, Plan, make_optimizer
 from sklearn_mvrsm._search.callbacks import TaskTree
 from sklearn_mvrsm._search.checks import warn_of_idle_slots
@@ -250,7 +250,7 @@ def _run_loop(
             tree.begin_search(n_candidates, n_splits)
 
         def outcome() -> SearchOutcome:
-            log = fit_log([*loop.folds], n_splits, begin, evaluator.in_vain)
+            log = fit_log([*loop.folds], n_splits, begin, evaluator.unrecorded)
             current = optimizer
             if isinstance(current, ReplayedOptimizer):
                 current = current.current
@@ -281,16 +281,16 @@ def _shown(
 
 def _run(loop: SearchLoop, evaluator: Evaluator, keep: Callable[[], None]) -> None:
     """Run the loop; whatever ends it, end its processes and keep what was found."""
-    with heeded_interrupts() as interrupts:
+    with deferred_interrupts() as interrupts:
         try:
             with _open(evaluator, interrupts):
                 loop.run(evaluator, interrupts.check)
             interrupts.check()
-            with interrupts.held():
+            with interrupts.shielded():
                 keep()
         except BaseException:
             # A callable refit may fail on a part of the results.
-            with interrupts.held(), contextlib.suppress(Exception):
+            with interrupts.shielded(), contextlib.suppress(Exception):
                 keep()
             raise
 
@@ -303,7 +303,7 @@ def _open(evaluator: Evaluator, interrupts: Interrupts) -> Iterator[None]:
         try:
             yield
         finally:
-            with interrupts.held():
+            with interrupts.shielded():
                 stack.close()
 
 
@@ -316,5 +316,5 @@ def _evaluator(
         timeout=settings.fit_timeout,
         memory_limit=settings.fit_memory_limit,
         killable=settings.timeout is not None,
-        memory=checkpoint,
+        store=checkpoint,
     )

@@ -354,7 +354,7 @@ def test_what_a_worker_does_gives_what_the_caller_would(tmp_path):
 
 
 class Recalls:
-    """A memory that knows some folds and keeps the new ones."""
+    """A store that knows some folds and keeps the new ones."""
 
     def __init__(self, *known):
         self.known = known
@@ -368,16 +368,16 @@ class Recalls:
 
 
 def test_folds_that_are_remembered_are_not_fitted_again():
-    memory = Recalls(
+    store = Recalls(
         FoldScore(0, 1, "ok", {"score": 0.25}), FoldScore(1, 1, "crashed", error="it")
     )
-    with Evaluator(job(Constant()), memory=memory) as evaluator:
+    with Evaluator(job(Constant()), store=store) as evaluator:
         scores = evaluate(evaluator, [{}, {}])
     rows = table(scores)
     assert [row[1] for row in rows[0]] == ["ok"] * 3
     assert rows[0][1][2] == {"score": 0.25}
     assert [row[1] for row in rows[1]] == ["ok", "crashed", "skipped"]
-    assert memory.kept == [(0, 0, "ok"), (0, 2, "ok"), (1, 0, "ok")]
+    assert store.kept == [(0, 0, "ok"), (0, 2, "ok"), (1, 0, "ok")]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from interrupt_moments import interrupt_at_moments
 from sklearn.datasets import load_iris
 
 from sklearn_mvrsm import MVRSMSearchCV, Real
-from sklearn_mvrsm._execution.interrupts import heeded_interrupts
+from sklearn_mvrsm._execution.interrupts import deferred_interrupts
 
 if sys.platform == "win32":
     pytest.skip(
@@ -47,13 +47,13 @@ pytestmark = [
 
 
 def test_an_interrupt_is_raised_where_it_comes():
-    with pytest.raises(KeyboardInterrupt), heeded_interrupts():
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts():
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_an_interrupt_that_was_dropped_is_raised_by_the_next_check():
-    with heeded_interrupts() as interrupts:
+    with deferred_interrupts() as interrupts:
         interrupts.check()
         lose_an_interrupt()
         with pytest.raises(KeyboardInterrupt):
@@ -65,16 +65,16 @@ def test_what_must_come_to_its_end_does_and_the_interrupt_follows():
     done = []
 
     def press_while_held(interrupts):
-        with interrupts.held():
+        with interrupts.shielded():
             press()
             done.append("all of it")
 
-    with heeded_interrupts() as interrupts:
+    with deferred_interrupts() as interrupts:
         with pytest.raises(KeyboardInterrupt):
             press_while_held(interrupts)
-        with interrupts.held():
+        with interrupts.shielded():
             done.append("that one has been raised already")
-        with pytest.raises(ZeroDivisionError), interrupts.held():
+        with pytest.raises(ZeroDivisionError), interrupts.shielded():
             raise ZeroDivisionError
         with pytest.raises(KeyboardInterrupt):  # as before
             signal.raise_signal(signal.SIGINT)
@@ -86,7 +86,7 @@ def test_another_handler_stays_in_force():
     before = signal.signal(signal.SIGINT, lambda signum, frame: seen.append(signum))
     try:
         handler = signal.getsignal(signal.SIGINT)
-        with heeded_interrupts() as interrupts:
+        with deferred_interrupts() as interrupts:
             assert signal.getsignal(signal.SIGINT) is handler
             press()
             interrupts.check()
@@ -99,7 +99,7 @@ def test_other_threads_change_nothing():
     found = []
 
     def work():
-        with heeded_interrupts() as interrupts:
+        with deferred_interrupts() as interrupts:
             interrupts.check()
             found.append(signal.getsignal(signal.SIGINT))
 

@@ -101,7 +101,7 @@ def stop(monkeypatch):
 
     def stop(seconds):
         watch = watchdog()
-        monkeypatch.setattr(watch, "_stood_still", watch._stood_still + seconds)
+        monkeypatch.setattr(watch, "_suspended", watch._suspended + seconds)
 
     return stop
 
@@ -132,7 +132,7 @@ def test_the_first_start_of_a_pool_is_later_by_what_the_caller_was_stopped(stop)
 
 
 @pytest.mark.parametrize(("took", "cut_short"), [(5.0, True), (7.0, False)])
-def test_a_worker_that_ended_itself_for_a_standstill_was_not_late(
+def test_a_worker_that_ended_itself_for_a_suspension_was_not_late(
     stop, took, cut_short
 ):
     ended = run(error=BrokenProcessPool(), how="exit code 1", limit=2.0, took=took)

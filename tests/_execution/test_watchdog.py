@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from sklearn_mvrsm._execution import watchdog as watchdog_module
-from sklearn_mvrsm._execution.watchdog import Watchdog, stood_still, watchdog
+from sklearn_mvrsm._execution.watchdog import Watchdog, suspended_seconds, watchdog
 
 
 @pytest.fixture
@@ -58,29 +58,29 @@ def test_each_worker_has_a_mark_and_each_watch_has_its_own(watch):
     assert not any(a in b for a in marks for b in marks if a is not b)
 
 
-def test_only_a_long_time_without_a_beat_is_a_standstill(monkeypatch):
+def test_only_a_long_time_without_a_beat_is_a_suspension(monkeypatch):
     now = 100.0
     clock = SimpleNamespace(monotonic=lambda: now)
     monkeypatch.setattr(watchdog_module, "time", clock)
     monkeypatch.setattr(watchdog_module, "_BEAT_SECONDS", 600.0)
     watch = Watchdog().acquire()
-    assert watch.stood_still() == 0.0
+    assert watch.suspended_seconds() == 0.0
     now += 1.0
-    assert watch.stood_still() == 0.0
+    assert watch.suspended_seconds() == 0.0
     now += 60.0
-    assert watch.stood_still() == 61.0
+    assert watch.suspended_seconds() == 61.0
     watch.release()
 
 
 def test_nothing_stands_still_that_is_not_watched():
     watch = Watchdog()
     watch._beat -= 60.0
-    assert watch.stood_still() == 0.0
+    assert watch.suspended_seconds() == 0.0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked there")
 def test_a_forked_process_has_a_watch_of_its_own(monkeypatch):
-    before = stood_still()
+    before = suspended_seconds()
     held = watchdog().acquire()
     process = held._reaper
     with warnings.catch_warnings():  # of the fork, where other tests left threads
@@ -99,4 +99,4 @@ def test_a_forked_process_has_a_watch_of_its_own(monkeypatch):
     assert process.poll() is None
     held.release()
     assert isinstance(process, subprocess.Popen)
-    assert stood_still() >= before
+    assert suspended_seconds() >= before

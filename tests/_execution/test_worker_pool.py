@@ -38,7 +38,7 @@ from sklearn_mvrsm._execution.outcomes import (
 )
 from sklearn_mvrsm._execution.pool import InlinePool
 from sklearn_mvrsm._execution.process import LEAD, WorkerProcess
-from sklearn_mvrsm._execution.watchdog import stood_still, watchdog
+from sklearn_mvrsm._execution.watchdog import suspended_seconds, watchdog
 from sklearn_mvrsm._execution.worker_pool import WorkerPool
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -127,8 +127,8 @@ def meet(folder):
 @pytest.fixture
 def never_stopped(monkeypatch):
     """Charge limits also for the time for which this process seems to be stopped."""
-    seconds = stood_still()
-    monkeypatch.setattr(watchdog(), "stood_still", lambda: seconds)
+    seconds = suspended_seconds()
+    monkeypatch.setattr(watchdog(), "suspended_seconds", lambda: seconds)
 
 
 def raise_(error):

@@ -20,8 +20,8 @@ X, y = load_iris(return_X_y=True)
 COLUMNS = ["candidate", "fold", "status", "slot", "start", "finish"]
 
 
-def logged(*folds, n_splits=2, in_vain=()):
-    return fit_log(folds, n_splits, 1.0, in_vain)
+def logged(*folds, n_splits=2, unrecorded=()):
+    return fit_log(folds, n_splits, 1.0, unrecorded)
 
 
 def fold(candidate, number, status="ok"):
@@ -50,15 +50,15 @@ def test_a_fit_that_never_ran_has_neither_place_nor_time():
 
 def test_a_skipped_fit_that_ran_in_vain_has_its_place_and_time():
     skipped = FoldScore(0, 1, "skipped")
-    table = logged(fold(0, 0, "timeout"), skipped, in_vain=[fold(0, 1, "killed")])
+    table = logged(fold(0, 0, "timeout"), skipped, unrecorded=[fold(0, 1, "killed")])
     assert table["status"].tolist() == ["timeout", "killed"]
     assert table["slot"].tolist() == [1, 1]
     assert table["candidate"].tolist() == [0, 0]
 
 
 def test_fits_of_a_candidate_that_was_not_decided_are_logged_without_a_row():
-    in_vain = [fold(1, 1), fold(1, 0, "killed")]
-    table = logged(fold(0, 0), fold(0, 1), in_vain=in_vain)
+    unrecorded = [fold(1, 1), fold(1, 0, "killed")]
+    table = logged(fold(0, 0), fold(0, 1), unrecorded=unrecorded)
     assert table["candidate"].tolist() == [0, 0, -1, -1]
     assert table["status"].tolist() == ["ok", "ok", "killed", "ok"]
 
