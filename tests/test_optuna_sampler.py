@@ -160,7 +160,7 @@ def test_several_workers_share_a_study(database):
     optuna.create_study(storage=connect(), study_name="s")
     command = [sys.executable, "-c", WORKER, address, str(Path(__file__).parent)]
     workers = [subprocess.Popen(command) for _ in range(2)]
-    assert [worker.wait(timeout=120) for worker in workers] == [0, 0]
+    assert [worker.wait(timeout=600) for worker in workers] == [0, 0]
     study = optuna.load_study(storage=connect(), study_name="s")
     assert {trial.state.name for trial in study.trials} == {"COMPLETE"}
     assert len({tuple(sorted(map(str, p.items()))) for p in params_of(study)}) == 12
