@@ -105,11 +105,6 @@ class RemotePool(ReportingPool[_Task, _Note]):
             raise
         return self
 
-    @property
-    def free(self) -> int:
-        """How many more tasks could start at once."""
-        return max(self.n_workers - len(self._sent) - len(self._queue), 0)
-
     def submit(
         self,
         task_id: Hashable,

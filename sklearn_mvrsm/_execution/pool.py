@@ -62,11 +62,6 @@ class Pool(ABC):
         if self._first is None or started < self._first[0]:
             self._first = started, suspended_seconds()
 
-    @property
-    @abstractmethod
-    def free(self) -> int:
-        """How many more tasks could start at once."""
-
     @abstractmethod
     def submit(
         self,
@@ -237,11 +232,6 @@ class InlinePool(Pool):
         self._queue: deque[tuple[Hashable, Callable[..., Any], tuple[Any, ...]]]
         self._queue = deque()
         self.abandoned = []
-
-    @property
-    def free(self) -> int:
-        """1 while nothing waits, else 0."""
-        return int(not self._queue)
 
     def submit(
         self,

@@ -128,12 +128,6 @@ class WorkerPool(ReportingPool[Task, _Note]):
         self._watchdog = watchdog().acquire()
 
     @property
-    def free(self) -> int:
-        """How many more tasks could start at once."""
-        idle = sum(slot.run is None and slot.is_ready for slot in self._slots)
-        return max(idle - len(self._queue), 0)
-
-    @property
     def n_running(self) -> int:
         """How many tasks run."""
         return len(self._runs())
