@@ -13,13 +13,13 @@ def _table(names: str, *rows: tuple[float, ...]) -> list[dict[str, Any]]:
 # estimator as it comes. Categories that are not named are the first.
 LEARNED: dict[str, list[dict[str, Any]]] = {
     "svc": [
-        {"C": 32768.0, "kernel": "rbf", "gamma": 0.023},
-        {"C": 22000.0, "kernel": "sigmoid", "gamma": 0.00016, "coef0": 0.85},
-        {"C": 17000.0, "kernel": "rbf", "gamma": 0.032},
-        {"C": 830.0, "kernel": "linear"},
-        {"C": 9400.0, "kernel": "rbf", "gamma": 0.00024},
-        {"C": 690.0, "kernel": "sigmoid", "gamma": 0.042, "coef0": -0.38},
-        {"C": 6800.0, "kernel": "sigmoid", "gamma": 0.013, "coef0": -0.76},
+        {"C": 10.0, "kernel": "rbf", "gamma": 0.051},
+        {"C": 940.0, "kernel": "poly", "gamma": 0.00077, "degree": 3, "coef0": -0.22},
+        {"C": 0.77, "kernel": "rbf", "gamma": 0.18},
+        {"C": 12.0, "kernel": "rbf", "gamma": 0.028},
+        {"C": 1.3, "kernel": "rbf", "gamma": 0.23},
+        {"C": 37.0, "kernel": "poly", "gamma": 0.0053, "degree": 5, "coef0": 0.99},
+        {"C": 4.2, "kernel": "rbf", "gamma": 0.04},
     ],
     "xgboost": _table(
         "n_estimators learning_rate reg_lambda reg_alpha "

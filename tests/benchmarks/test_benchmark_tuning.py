@@ -39,7 +39,8 @@ def test_pairs_to_develop_on_and_to_report_share_no_data_set():
     report = {pair.partition("-")[2] for pair in _tuning.REPORT}
     assert len(_tuning.DEVELOP) == len(_tuning.REPORT) == 16
     assert not develop & report
-    assert not (develop | report) & set(portfolios.CLASSES)
+    learned = {s for model in portfolios.MODELS.values() for s in model.data_sets}
+    assert not (develop | report) & {s.removesuffix("+noise") for s in learned}
     assert develop | report <= set(_tuning.DATA_SETS)
 
 
@@ -99,10 +100,27 @@ def test_regret_is_the_share_of_the_way_that_is_left(keel):
 def test_a_portfolio_takes_what_lowers_the_mean_regret_most():
     regret = np.array([[1.0, 1.0, 1.0], [0.9, 0.0, 0.9], [0.0, 1.0, 0.1], [1, 1, 0]])
     assert portfolios.choose(regret, 3) == [0, 2, 1, 3]
-    worth = portfolios.left_out(np.hstack([regret, regret]), 2)
+    names = ["a", "b", "c"]
+    both = [*names, *(f"{name}2" for name in names)]
+    worth = portfolios.left_out(np.hstack([regret, regret]), both, 2)
     assert worth[0] == pytest.approx(1.0)
     assert (np.diff(worth) <= 0.0).all()
     assert worth[-1] < 0.1
+
+
+def test_a_data_set_is_left_out_with_its_noise():
+    # only "a" itself, or "a" with noise, tells which row is best for "a"
+    regret = np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.9, 0.9, 0.0]])
+    data_sets = ["a", f"a{portfolios.NOISY}", "b"]
+    worth = portfolios.left_out(regret, data_sets, 1)
+    assert worth == pytest.approx([1.0, np.mean([0.9, 1.0])])
+
+
+def test_noise_shuffles_classes_and_leaves_what_is_known_of_them(keel):
+    own, noisy = (portfolios.small(name) for name in ("wine", "wine+noise"))
+    assert np.array_equal(own.X, noisy.X)
+    assert np.array_equal(np.bincount(own.y), np.bincount(noisy.y))
+    assert 0.0 < np.mean(own.y != noisy.y) < portfolios.NOISE
 
 
 def test_a_pool_is_scored_once_grown_and_learned_from(
@@ -119,7 +137,8 @@ def test_a_pool_is_scored_once_grown_and_learned_from(
     assert portfolios.main(["pool", *command]) == 0
     assert path.read_text() == before
     assert portfolios.main(["grow", *command]) == 0
-    drawn, regret = portfolios.regret_table(path, "k_neighbors")
+    drawn, regret, data_sets = portfolios.regret_table(path, "k_neighbors")
+    assert data_sets == ["diabetes", "wine"]
     assert 4 < len(drawn) <= 4 + 2 * 3
     assert np.isfinite(regret).all()
     capsys.readouterr()
