@@ -148,17 +148,20 @@ FORBIDDEN = {
     "_search.racing": NO_CLOCKS_NO_PROCESSES,
 }
 
+NAMES = {"estimator", "condition", "conditions", "params", "parameter", "names"}
+FIT = {"estimator", "estimators", "fold", "folds", "scorer", "cv"}
+
 # Package -> words that no name in it may contain: what it must not know.
 UNKNOWN = {
-    "_domain": {"estimator", "condition", "params"},
-    "_paper": {"estimator", "condition", "params"},
-    "_surrogate": {"estimator", "condition", "params"},
-    "_space": {"surrogate", "history", "observation", "score"},
-    "_optimizer": {"estimator", "fold", "folds", "scorer"},
-    "_execution": {"estimator", "fold", "folds", "scorer", "sklearn"},
-    "_cluster": {"estimator", "fold", "folds", "scorer", "sklearn"},
+    "_domain": NAMES | {"surrogate", "optimizer", "score"},
+    "_paper": NAMES | {"optimizer", "score", "seconds"},
+    "_surrogate": NAMES | {"optimizer", "score", "seconds"},
+    "_space": {"surrogate", "kernel", "optimizer", "history", "observation", "score"},
+    "_optimizer": FIT | {"process", "processes", "worker", "workers", "seconds"},
+    "_execution": FIT | {"candidate", "params", "score", "sklearn", "numpy"},
+    "_cluster": FIT | {"candidate", "params", "score", "sklearn"},
     "_evaluation": {"optimizer", "space", "rank"},
-    "_checkpoint": {"worker", "workers", "pool", "process"},
+    "_checkpoint": {"worker", "workers", "pool", "process", "timeout"},
 }
 
 # What scikit-learn's searches have, private names that are no protocol of IPython's.
@@ -412,6 +415,29 @@ def test_modules_do_not_name_what_they_must_not_know(module):
     unknown = UNKNOWN.get(package_of(module), set())
     for name in names_in(tree_of(module)):
         assert not set(name.lower().strip("_").split("_")) & unknown, name
+
+
+@inner_modules
+def test_a_score_is_negated_in_one_place(module):
+    negated = [
+        ast.unparse(node.operand)
+        for node in ast.walk(tree_of(module))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+        if {"score", "estimate"} & set(names_in(node.operand))
+    ]
+    if package_of(module) == "_search":
+        assert negated == (["score"] if module == "_search.objective" else [])
+
+
+@inner_modules
+def test_methods_are_named_where_one_is_chosen(module):
+    named = {
+        node.value
+        for node in ast.walk(tree_of(module))
+        if isinstance(node, ast.Constant) and node.value in ("mvrsm", "paper")
+    }
+    chooses = {"_optimizer.optimizer", "_search.search", "_search.minimization"}
+    assert not named or module in chooses
 
 
 @all_modules

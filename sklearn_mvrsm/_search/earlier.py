@@ -51,21 +51,21 @@ def read_earlier_results(
     TypeError, ValueError
         If one of them is of another kind, or not in the space; the message names it.
     """
-    constraint = objective.constraint
     metrics = [objective.refit_metric]
     if isinstance(settings.refit, str):  # a callable scoring has no names yet
         metrics.append(settings.refit)
     points: Any = settings.initial_points
     if isinstance(points, BaseSearchCV):
-        points = _best_points(points, metrics, space, constraint)
+        points = _best_points(points, metrics, space, objective)
     known: list[tuple[Any, ...]] = []
     for place, params, score, number in _results(
-        "known_results", settings.known_results, metrics, constraint
+        "known_results", settings.known_results, metrics, objective.constraint
     ):
         _check(place, params, space)
         numbers = () if number is None else (number,)
         failed = not math.isfinite(score) or number != number  # nan
-        known.append((params, math.nan if failed else -score, *numbers))
+        value = math.nan if failed else objective.minimised(score)
+        known.append((params, value, *numbers))
     return replace(settings, initial_points=points, known_results=known)
 
 
@@ -73,23 +73,23 @@ def _best_points(
     search: BaseSearchCV,
     metrics: Sequence[str],
     space: SearchSpace,
-    constraint: Constraint | None,
+    objective: Objective,
 ) -> list[Params]:
     """Return the best few distinct candidates of a search, the best first."""
-    found = list(_results("initial_points", search, metrics, constraint))
+
+    def merit(result: Result) -> tuple[float, float]:
+        """Return what is small for a good candidate."""
+        _, _, score, number = result
+        violation = math.inf if number is not None and math.isnan(number) else number
+        return max(violation or 0.0, 0.0), objective.minimised(score)
+
+    found = _results("initial_points", search, metrics, objective.constraint)
     scored = [each for each in found if math.isfinite(each[2])]
     points: dict[bytes, Params] = {}
-    for place, params, *_ in sorted(scored, key=_merit):
+    for place, params, *_ in sorted(scored, key=merit):
         if len(points) < _MOST_POINTS:
             points.setdefault(_check(place, params, space), params)
     return list(points.values())
-
-
-def _merit(result: Result) -> tuple[float, float]:
-    """Return what is small for a good candidate."""
-    _, _, score, number = result
-    violation = math.inf if number is not None and math.isnan(number) else number
-    return max(violation or 0.0, 0.0), -score
 
 
 def _check(place: str, params: Params, space: SearchSpace) -> bytes:

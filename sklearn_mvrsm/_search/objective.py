@@ -154,6 +154,10 @@ class Objective(Observer):
             return None
         return self.constraint.value(candidate, self.names)
 
+    def minimised(self, score: float) -> float:
+        """Negate a score, which is done here and nowhere else: values are minimised."""
+        return -score
+
     def value(self, number: int, candidate: Candidate) -> float:
         """Return what is minimised, and have later candidates compared with this one.
 
@@ -171,12 +175,13 @@ class Objective(Observer):
             nan for a failure, such as that of a constraint.
         """
         if self._race is not None:
-            self._race.learn(candidate, self.refit_metric)
+            metric = self.refit_metric
+            self._race.learn(candidate, metric)
             if candidate.is_pruned:
-                return -self._race.estimate(number, candidate, self.refit_metric)
+                return self.minimised(self._race.estimate(number, candidate, metric))
         if candidate.constraint is not None and np.isnan(candidate.constraint):
             return np.nan
-        return -self.score(candidate)
+        return self.minimised(self.score(candidate))
 
 
 def objective_of(search: BaseSearchCV, settings: Settings, scorer: object) -> Objective:
@@ -208,6 +213,6 @@ class FunctionObjective(Objective):
         """Return the value of the function; nan if there is none."""
         return (candidate.folds[0].test_scores or {}).get("score", np.nan)
 
-    def value(self, number: int, candidate: Candidate) -> float:
-        """Return what is minimised."""
-        return self.score(candidate)
+    def minimised(self, score: float) -> float:
+        """Return the value of the function, as it is."""
+        return score
