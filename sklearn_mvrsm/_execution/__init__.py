@@ -1,4 +1,8 @@
-"""Callables run in processes that can be killed."""
+"""Callables run in processes that can be killed.
+
+``worker_pool`` decides when a task is late, ``process`` kills its process with all that
+this has started. Where the caller itself is killed, ``reaper`` does so.
+"""
 
 from sklearn_mvrsm._execution.child import (
     WorkerMessage,

@@ -1,4 +1,8 @@
-"""Ask and tell: the one place where names meet arrays."""
+"""Ask and tell: the one place where names meet arrays.
+
+``optimizer`` asks a ``method`` for points, by default ``mvrsm``. The acquisition
+function is in ``acquisition``; ``coordinate_step`` maximises it.
+"""
 
 from sklearn_mvrsm._optimizer.optimizer import MVRSMOptimizer, SpaceExhaustedError
 from sklearn_mvrsm._optimizer.plan import Plan, enqueue_first, make_optimizer

@@ -1,4 +1,8 @@
-"""The published algorithm (Bliek et al., GECCO 2021), in reading order."""
+"""The published algorithm (Bliek et al., GECCO 2021).
+
+In reading order: ``splines`` (equations 2 to 4, definitions 1 and 2), ``least_squares``
+(its weights), ``perturbation`` (appendix B), ``algorithm`` (algorithm 1).
+"""
 
 from sklearn_mvrsm._paper.algorithm import PaperMethod
 from sklearn_mvrsm._paper.perturbation import perturb_as_paper

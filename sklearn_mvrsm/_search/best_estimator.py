@@ -15,8 +15,8 @@ from sklearn_mvrsm._compat.sklearn import (
     routed_params,
 )
 from sklearn_mvrsm._execution import copies_ended
-from sklearn_mvrsm._search.callbacks import TaskTree
 from sklearn_mvrsm._search.checks import check_target
+from sklearn_mvrsm._search.task_tree import TaskTree
 
 __all__ = ["BestEstimatorMixin", "fit_best"]
 

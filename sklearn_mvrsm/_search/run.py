@@ -14,7 +14,6 @@ from sklearn_mvrsm._checkpoint import Checkpoint, ReplayedOptimizer, open_checkp
 from sklearn_mvrsm._evaluation import Candidate, Evaluator, Job
 from sklearn_mvrsm._execution import Interrupts, deferred_interrupts
 from sklearn_mvrsm._optimizer import MVRSMOptimizer, Plan, make_optimizer
-from sklearn_mvrsm._search.callbacks import TaskTree
 from sklearn_mvrsm._search.checks import warn_of_idle_slots
 from sklearn_mvrsm._search.common_failure import CommonFailure
 from sklearn_mvrsm._search.loop import SearchLoop
@@ -23,6 +22,7 @@ from sklearn_mvrsm._search.observers import Observer, Printer, ProgressBar, fit_
 from sklearn_mvrsm._search.own_values import data_sizes, own_values
 from sklearn_mvrsm._search.reporter import Reporter
 from sklearn_mvrsm._search.settings import Settings
+from sklearn_mvrsm._search.task_tree import TaskTree
 from sklearn_mvrsm._space import SearchSpace, default_params
 
 __all__ = ["SearchOutcome", "first_point", "make_portfolio", "make_space", "run_search"]

@@ -25,7 +25,6 @@ from sklearn_mvrsm._compat.sklearn import (
 )
 from sklearn_mvrsm._evaluation import FitJob, FrozenFolds, Split, draw_folds
 from sklearn_mvrsm._search.best_estimator import BestEstimatorMixin, fit_best
-from sklearn_mvrsm._search.callbacks import open_tasks
 from sklearn_mvrsm._search.checks import (
     check_memory_limit,
     check_metric_names,
@@ -46,6 +45,7 @@ from sklearn_mvrsm._search.run import (
     run_search,
 )
 from sklearn_mvrsm._search.settings import Settings
+from sklearn_mvrsm._search.task_tree import open_tasks
 from sklearn_mvrsm._space import SearchSpace, copied_containers
 
 

@@ -1,4 +1,8 @@
-"""Spaces: names, conditions and constraints on one side, numbers on the other."""
+"""Spaces: names, conditions and constraints on one side, numbers on the other.
+
+Another type of parameter is another `Parameter` (``base``), beside ``ranges`` and
+``choices``; then ``configspace``, and axes of pictures and of Optuna, have to know it.
+"""
 
 from sklearn_mvrsm._space.base import UNSET, Parameter
 from sklearn_mvrsm._space.choices import Categorical, Ordinal

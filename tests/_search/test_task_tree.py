@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
 from sklearn_mvrsm import MVRSMSearchCV, Real
-from sklearn_mvrsm._search.callbacks import open_tasks
+from sklearn_mvrsm._search.task_tree import open_tasks
 
 callback_support = pytest.importorskip(
     "sklearn.callback", reason="scikit-learn < 1.9 has no callbacks"
