@@ -11,11 +11,11 @@ Notation
 import math
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import erfcx, ndtr
 
 from sklearn_mvrsm._domain import BoolArray, FloatArray
 from sklearn_mvrsm._optimizer.success import SuccessSlice
+from sklearn_mvrsm._paper import minimise
 from sklearn_mvrsm._surrogate import RealSlice
 
 __all__ = ["log_expected_improvement", "maximise_expected_improvement"]
@@ -128,13 +128,7 @@ def maximise_expected_improvement(
         return -score, -gradient[moving]
 
     low, high = (bound[moving] for bound in box)
-    result = minimize(
-        loss,
-        start[moving],
-        jac=True,
-        method="L-BFGS-B",
-        bounds=np.column_stack([low, high]),
-        options={"maxiter": iterations, "maxfun": iterations, "ftol": TOLERANCE},
+    point[moving], lowest = minimise(
+        loss, start[moving], (low, high), iterations, iterations, TOLERANCE
     )
-    point[moving] = np.clip(result.x, low, high)
-    return point, -float(result.fun)
+    return point, -lowest

@@ -5,13 +5,13 @@ In reading order: ``splines`` (equations 2 to 4, definitions 1 and 2), ``least_s
 """
 
 from sklearn_mvrsm._paper.algorithm import PaperMethod
+from sklearn_mvrsm._paper.lbfgs import minimise
 from sklearn_mvrsm._paper.perturbation import perturb_as_paper
 from sklearn_mvrsm._paper.splines import (
     Direction,
     RidgeSplines,
     integer_directions,
     minimise_spline,
-    reach,
     stack,
 )
 
@@ -20,8 +20,8 @@ __all__ = [
     "PaperMethod",
     "RidgeSplines",
     "integer_directions",
+    "minimise",
     "minimise_spline",
     "perturb_as_paper",
-    "reach",
     "stack",
 ]

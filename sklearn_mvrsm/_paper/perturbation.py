@@ -36,21 +36,20 @@ def perturb_as_paper(
     ndarray of shape (d,)
     """
     d = max(int(free.sum()), 1)
+    moving = np.flatnonzero(free & (domain.span > 0.0))
+    columns = (point[moving], domain.lower[moving], domain.upper[moving])
+    boxes = list(zip(*(column.tolist() for column in columns), strict=True))
+    n = int(np.searchsorted(moving, domain.n_categorical + domain.n_integer))
+    values = [_integer_steps(*box, 1.0 / d, rng) for box in boxes[:n]]
+    values += [_real_step(*box, d, rng) for box in boxes[n:]]
     moved = point.copy()
-    for i in np.flatnonzero(free):
-        if domain.span[i] == 0.0:
-            continue
-        if i < domain.n_categorical + domain.n_integer:
-            moved[i] = _integer_steps(domain, int(i), float(point[i]), 1.0 / d, rng)
-        else:
-            moved[i] = _real_step(domain, int(i), float(point[i]), d, rng)
+    moved[moving] = values
     return moved
 
 
 def _integer_steps(
-    domain: Domain, i: int, value: float, p: float, rng: np.random.Generator
+    value: float, low: float, high: float, p: float, rng: np.random.Generator
 ) -> float:
-    low, high = float(domain.lower[i]), float(domain.upper[i])
     r_1, upwards = rng.random(), rng.random() < 0.5
     while 0.0 < r_1 < p:  # algorithm 2; doubling would leave zero as it is
         if value == low:
@@ -64,9 +63,8 @@ def _integer_steps(
 
 
 def _real_step(
-    domain: Domain, i: int, value: float, d: int, rng: np.random.Generator
+    value: float, low: float, high: float, d: int, rng: np.random.Generator
 ) -> float:
-    low, high = float(domain.lower[i]), float(domain.upper[i])
     deviation = REACH * (high - low) / math.sqrt(d)  # appendix B
     while True:
         moved = value + deviation * rng.normal()

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import minimize
 
 from sklearn_mvrsm._domain import BoolArray, Domain, FloatArray, IntArray
+from sklearn_mvrsm._paper.lbfgs import minimise
 
 __all__ = [
     "Direction",
@@ -72,20 +72,29 @@ class RidgeSplines:
         """Index of the first spline of each direction, shape ``(m,)``."""
         return np.searchsorted(self.group, np.arange(len(self.directions)))
 
-    def features(self, points: FloatArray) -> FloatArray:
+    @cached_property
+    def _counts(self) -> IntArray:
+        """Number of splines of each direction, shape ``(m,)``."""
+        return np.bincount(self.group, minlength=len(self.directions))
+
+    def features(
+        self, points: FloatArray, scale: FloatArray | float = 1.0
+    ) -> FloatArray:
         """Evaluate every spline at every point.
 
         Parameters
         ----------
         points : ndarray of shape (n, d)
+        scale : ndarray of shape (D,) or float, default=1.0
+            Positive factor of each spline.
 
         Returns
         -------
         ndarray of shape (n, D)
         """
-        z = (points @ self.directions.T)[:, self.group]
+        z = np.repeat(points @ self.directions.T, self._counts, axis=1)
         z -= self.offset
-        z *= self.sign  # eq. (4)
+        z *= self.sign * scale  # eq. (4)
         return np.maximum(z, 0.0, out=z)  # eq. (3)
 
     def value_and_gradient(
@@ -110,8 +119,10 @@ class RidgeSplines:
 
     def arguments(self, point: FloatArray) -> FloatArray:
         """Evaluate ``s_k (a_group(k) . u - o_k)``, shape ``(D,)``, at one point."""
-        projection = (self.directions @ point)[self.group]
-        return (projection - self.offset) * self.sign  # eq. (4)
+        z = (self.directions @ point)[self.group]
+        z -= self.offset
+        z *= self.sign  # eq. (4)
+        return z
 
     def gradient(self, z: FloatArray, weights: FloatArray) -> FloatArray:
         """Return the gradient of ``g`` where its splines have the arguments ``z``.
@@ -128,8 +139,9 @@ class RidgeSplines:
         """
         if not self.size:
             return np.zeros(self.directions.shape[1])
-        slope = (z > 0.0) + 0.5 * (z == 0.0)  # the paper's relu'(0) = 1/2
-        along = np.add.reduceat(weights * self.sign * slope, self.starts)
+        slope = np.heaviside(z, 0.5)  # the paper's relu'(0) = 1/2
+        slope *= weights * self.sign
+        along = np.add.reduceat(slope, self.starts)
         return np.asarray(along @ self.directions)
 
     def first_along(self, coordinates: slice) -> int:
@@ -298,13 +310,10 @@ def minimise_spline(
         return start.copy(), splines.value_and_gradient(start, weights)[0]
     low = np.where(free, domain.lower, start)
     high = np.where(free, domain.upper, start)
-    result = minimize(
-        splines.value_and_gradient,
+    return minimise(
+        lambda point: splines.value_and_gradient(point, weights),
         start,
-        args=(weights,),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=np.column_stack([low, high]),
-        options={"maxiter": iterations, "maxfun": iterations},
+        (low, high),
+        iterations,
+        iterations,
     )
-    return np.clip(result.x, low, high), float(result.fun)

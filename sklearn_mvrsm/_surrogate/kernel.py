@@ -14,7 +14,7 @@ they enter through ``(1 + interaction S) B``.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from sklearn_mvrsm._surrogate.matern_kernel import (
     squared_distances,
 )
 from sklearn_mvrsm._surrogate.overlap_kernel import MOST_LISTED, OverlapKernel
-from sklearn_mvrsm._surrogate.span_basis import span_basis
+from sklearn_mvrsm._surrogate.span_basis import SpanSet
 
 __all__ = ["Features", "Kernel", "safe_cholesky"]
 
@@ -103,6 +103,13 @@ class Features:
         return total
 
 
+@lru_cache(maxsize=4)
+def _drawn(domain: Domain, seed: int) -> tuple[FloatArray, SpanSet]:
+    """Draw probes and the span set, the same for every relevance."""
+    rng = np.random.default_rng(seed)
+    return domain.sample(rng, PROBES), SpanSet.draw(domain, rng)
+
+
 @dataclass(frozen=True)
 class _Basis:
     """The splines, what belongs to each, and the overlap kernel."""
@@ -144,9 +151,8 @@ class Kernel:
 
     @cached_property
     def _basis(self) -> _Basis:
-        rng = np.random.default_rng(self.seed)  # the same draws for every relevance
-        probes = self.domain.sample(rng, PROBES)
-        splines, kind = span_basis(self.domain, rng, self.relevance)
+        probes, span = _drawn(self.domain, self.seed)
+        splines, kind = span.scaled(self.relevance), span.kind
         # each kind of spline gets a variance of one, on average over the box
         variance = splines.features(probes).var(axis=0)
         total = np.bincount(kind, weights=variance, minlength=KINDS)
@@ -154,7 +160,7 @@ class Kernel:
         overlap = OverlapKernel(self.domain, self.relevance, self.one_hot)
         return _Basis(splines, kind, norm, overlap)
 
-    @property
+    @cached_property
     def one_hot(self) -> bool:
         """Whether each value of each category has a feature."""
         return sum(self.domain.category_sizes) <= MOST_LISTED
@@ -169,18 +175,27 @@ class Kernel:
         """The ridge splines."""
         return self._basis.splines
 
+    @cached_property
+    def along_reals(self) -> tuple[int, RidgeSplines]:
+        """Return the first spline that changes along the reals, and those from it on.
+
+        Those of integers alone come before it.
+        """
+        first = self.splines.first_along(self.domain.real)
+        return first, self.splines.since(first)
+
     @property
     def overlap(self) -> OverlapKernel:
         """The overlap kernel of categories and integers."""
         return self._basis.overlap
 
-    @property
+    @cached_property
     def spline_scale(self) -> FloatArray:
         """Prior deviation of each spline's weight, shape ``(D,)``."""
         deviation = np.sqrt(self._basis.norm * self.hyperparameters.splines)
         return np.asarray(deviation[self._basis.kind])
 
-    @property
+    @cached_property
     def inverse_lengthscales(self) -> FloatArray:
         """One over the lengthscale of each Matern feature."""
         return np.asarray(np.exp(-self.log_lengthscales)[self.matern_features.group])
@@ -193,13 +208,19 @@ class Kernel:
         points : ndarray of shape (n, d)
         active : ndarray of bool of shape (n, d)
         """
-        splines = self.splines.features(points)
-        splines *= self.spline_scale  # so that the weights have a variance of one
+        # scaled so that the weights have a variance of one
+        splines = self.splines.features(points, self.spline_scale)
         matern = self.matern_features.features(points, active)
         matern *= self.inverse_lengthscales
+        compared = self.compared(points, active)
+        return Features(splines, compared.overlap, matern, compared.codes)
+
+    def compared(self, points: FloatArray, active: BoolArray) -> Features:
+        """Return the features that `similarity_to` needs, without the others."""
         n_codes = 0 if self.one_hot else self.domain.n_categorical
-        codes = np.where(active, points, np.nan)[:, :n_codes]
-        return Features(splines, self.overlap.features(points, active), matern, codes)
+        codes = np.where(active[:, :n_codes], points[:, :n_codes], np.nan)
+        none = np.zeros((len(points), 0))
+        return Features(none, self.overlap.features(points, active), none, codes)
 
     def covariance(self, rows: Features, other: Features) -> FloatArray:
         """Return the covariance of each row with each other one."""
@@ -254,9 +275,10 @@ class Kernel:
         basis = self._basis
         phi = basis.splines.features(points)
         grams = np.zeros((KINDS, len(points), len(points)))
+        first = np.searchsorted(basis.kind, np.arange(KINDS + 1))
         for k in range(KINDS):
-            columns = phi[:, basis.kind == k]  # B_k
-            grams[k] = basis.norm[k] * (columns @ columns.T)
+            columns = phi[:, first[k] : first[k + 1]]  # kinds are ascending
+            np.multiply(columns @ columns.T, basis.norm[k], out=grams[k])  # B_k
         return grams
 
 

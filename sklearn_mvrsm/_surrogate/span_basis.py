@@ -4,6 +4,7 @@ Like the paper's basis it keeps Theorem 1; ``_paper/splines.py`` has the notatio
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,11 +13,10 @@ from sklearn_mvrsm._paper import (
     Direction,
     RidgeSplines,
     integer_directions,
-    reach,
     stack,
 )
 
-__all__ = ["span_basis"]
+__all__ = ["SpanSet", "span_basis"]
 
 
 MIXED_SIZE = 480  # mixed splines aimed at; the kinks are shared out among directions
@@ -29,6 +29,73 @@ LARGE_D = 40  # above, integer directions have one sign an offset instead of bot
 LEAST_NORM = 1e-12  # of a combination, so that it can be divided by
 INTEGER_LEAK = 0.3  # size of the random integer part of each span vector
 THINNEST = 1e-300  # width of a real coordinate
+
+
+@dataclass(frozen=True, eq=False)
+class SpanSet:
+    """What the span set draws; it is the same for every relevance.
+
+    Parameters
+    ----------
+    domain : Domain
+    integer : RidgeSplines
+        Splines of integers, in units of the coordinates.
+    mixed : ndarray of shape (m, d)
+        Span vectors and their combinations, in unit coordinates.
+    strips : ndarray of shape (m, kinks)
+        Where the kinks of each are, as shares of what it reaches.
+    kind : ndarray of shape (D,)
+        0 for splines of one integer, 1 of a pair of integers, 2 of one span vector,
+        3 of a combination.
+    """
+
+    domain: Domain
+    integer: RidgeSplines
+    mixed: FloatArray
+    strips: FloatArray
+    kind: IntArray
+
+    @classmethod
+    def draw(cls, domain: Domain, rng: np.random.Generator) -> "SpanSet":
+        """Draw span vectors, combinations and kinks."""
+        singles, pairs = integer_directions(domain)
+        if domain.d > LARGE_D:
+            singles, pairs = _one_sided(singles), _one_sided(pairs)
+        axes, combinations = _span_vectors(domain, rng)
+        mixed = np.concatenate([axes, combinations])
+        kinks = round(MIXED_SIZE / max(len(mixed), 1))
+        kinks = min(max(kinks, MIXED_OFFSETS[0]), MIXED_OFFSETS[1])
+        # one offset in each of as many equal strips, so the kinks cover the box
+        strips = (np.arange(kinks) + rng.random((len(mixed), kinks))) / kinks
+        sizes = [sum(len(each.signs) for each in group) for group in (singles, pairs)]
+        sizes += [kinks * len(axes), kinks * len(combinations)]
+        kind = np.repeat(np.arange(len(sizes)), sizes)
+        return cls(domain, stack(singles + pairs, domain.d), mixed, strips, kind)
+
+    def scaled(self, relevance: FloatArray) -> RidgeSplines:
+        """Return the splines, scaled by a positive relevance of each coordinate."""
+        domain, integer = self.domain, self.integer
+        touched = integer.directions != 0.0
+        mean = touched @ relevance**2 / np.maximum(touched.sum(axis=1), 1)
+        factor = np.sqrt(mean) / (touched @ domain.span)
+        # few digits, so that products with integers are exact and kinks exactly on them
+        factor = factor.astype(np.float32).astype(np.float64)
+        # what is too narrow to divide by counts as a single value
+        width = np.where(domain.span > THINNEST, domain.span, 1.0)
+        scale = MIXED_WEIGHT / math.sqrt(max(domain.d, 1))
+        mixed = scale * self.mixed * relevance / width
+        ends = np.sort([mixed * domain.lower, mixed * domain.upper], axis=0)
+        low, high = ends.sum(axis=2)[:, :, np.newaxis]  # as `reach`
+        m, kinks = self.strips.shape
+        group = np.repeat(np.arange(m), kinks) + len(integer.directions)
+        signs = np.where(np.arange(kinks) % 2 == 0, 1.0, -1.0)
+        offset = low + self.strips * (high - low)
+        return RidgeSplines(
+            np.concatenate([integer.directions * factor[:, np.newaxis], mixed]),
+            np.concatenate([integer.group, group]),
+            np.concatenate([integer.sign, np.tile(signs, m)]),
+            np.concatenate([integer.offset * factor[integer.group], offset.ravel()]),
+        )
 
 
 def span_basis(
@@ -57,21 +124,8 @@ def span_basis(
         0 for splines of one integer, 1 of a pair of integers, 2 of one span vector,
         3 of a combination.
     """
-    singles, pairs = integer_directions(domain)
-    if domain.d > LARGE_D:
-        singles, pairs = _one_sided(singles), _one_sided(pairs)
-    groups = [
-        [_in_units(domain, direction, relevance) for direction in integer]
-        for integer in (singles, pairs)
-    ]
-    axes, combinations = _span_vectors(domain, rng)
-    kinks = round(MIXED_SIZE / max(len(axes) + len(combinations), 1))
-    kinks = min(max(kinks, MIXED_OFFSETS[0]), MIXED_OFFSETS[1])
-    for vectors in (axes, combinations):
-        groups.append(_mixed_directions(domain, rng, vectors, relevance, kinks))
-    basis = stack([direction for group in groups for direction in group], domain.d)
-    sizes = [sum(len(direction.signs) for direction in group) for group in groups]
-    return basis, np.repeat(np.arange(4), sizes)
+    drawn = SpanSet.draw(domain, rng)
+    return drawn.scaled(relevance), drawn.kind
 
 
 def _one_sided(directions: list[Direction]) -> list[Direction]:
@@ -90,16 +144,6 @@ def _one_sided(directions: list[Direction]) -> list[Direction]:
     return kept
 
 
-def _in_units(domain: Domain, direction: Direction, relevance: FloatArray) -> Direction:
-    touched = direction.vector != 0.0
-    width = domain.span[touched].sum()
-    factor = np.sqrt(np.mean(relevance[touched] ** 2)) / width
-    # few digits, so that products with integers are exact and kinks exactly on them
-    factor = float(np.float32(factor))
-    vector, offsets = direction.vector * factor, direction.offsets * factor
-    return Direction(vector, direction.signs, offsets)
-
-
 def _span_vectors(
     domain: Domain, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
@@ -115,25 +159,3 @@ def _span_vectors(
     mix *= rng.random((count, n_real)).argsort(axis=1) < COMBINED
     mix /= np.maximum(np.abs(mix).sum(axis=1, keepdims=True), LEAST_NORM)
     return axes, mix @ axes
-
-
-def _mixed_directions(
-    domain: Domain,
-    rng: np.random.Generator,
-    vectors: FloatArray,
-    relevance: FloatArray,
-    kinks: int,
-) -> list[Direction]:
-    # what is too narrow to divide by counts as a single value
-    width = np.where(domain.span > THINNEST, domain.span, 1.0)
-    scale = MIXED_WEIGHT / math.sqrt(max(domain.d, 1))
-    signs = np.where(np.arange(kinks) % 2 == 0, 1.0, -1.0)
-    directions = []
-    shares = rng.random((len(vectors), kinks))
-    for vector, share in zip(vectors, shares, strict=True):
-        scaled = scale * vector * relevance / width
-        low, high = reach(domain, scaled)
-        # one offset in each of as many equal strips, so the kinks cover the box
-        strip = (np.arange(kinks) + share) / kinks
-        directions.append(Direction(scaled, signs, low + strip * (high - low)))
-    return directions
