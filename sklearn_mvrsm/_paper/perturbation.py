@@ -37,8 +37,8 @@ def perturb_as_paper(
     """
     d = max(int(free.sum()), 1)
     moving = np.flatnonzero(free & (domain.span > 0.0))
-    columns = (point[moving], domain.lower[moving], domain.upper[moving])
-    boxes = list(zip(*(column.tolist() for column in columns), strict=True))
+    low, high = domain.lower[moving].tolist(), domain.upper[moving].tolist()
+    boxes = list(zip(point[moving].tolist(), low, high, strict=True))
     n = int(np.searchsorted(moving, domain.n_categorical + domain.n_integer))
     values = [_integer_steps(*box, 1.0 / d, rng) for box in boxes[:n]]
     values += [_real_step(*box, d, rng) for box in boxes[n:]]
