@@ -11,6 +11,7 @@ Notation
 ``lambda``      variance of the noise, the ridge of least squares
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,8 +88,14 @@ class Hyperparameters:
         if similarity is None:
             return 1.0, 0.0
         interaction, linear, local, sharpness = np.exp(self._log_overlap)
-        peak = np.exp(sharpness * (similarity - 1.0))
-        return 1.0 + interaction * similarity, linear * similarity + local * peak
+        added = np.asarray(similarity - 1.0)
+        added *= sharpness
+        np.exp(added, out=added)
+        added *= local
+        added += linear * similarity
+        factor = np.asarray(interaction * similarity)
+        factor += 1.0
+        return factor, added
 
     def covariance(
         self,
@@ -103,14 +110,10 @@ class Hyperparameters:
         covariance += self.matern * matern
         return covariance
 
-    def gradient(
-        self,
-        grams: FloatArray,
-        similarity: FloatArray | None,
-        matern: FloatArray,
-        slope: FloatArray,
-    ) -> FloatArray:
-        """Return the derivatives of something in the logarithms.
+    def covariance_and_gradient(
+        self, grams: FloatArray, similarity: FloatArray | None, matern: FloatArray
+    ) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+        """Return ``K + lambda I`` at the observations, and its chain rule.
 
         Parameters
         ----------
@@ -118,27 +121,39 @@ class Hyperparameters:
             ``B_k``.
         similarity, matern : ndarray of shape (n, n)
             ``S`` (None: there is none) and ``M``.
-        slope : ndarray of shape (n, n)
-            Its derivative in ``K + lambda I``.
 
         Returns
         -------
-        ndarray of shape (KINDS + 6,)
-            As `to_vector` orders them.
+        covariance : ndarray of shape (n, n)
+        gradient : callable
+            Takes the derivatives of something in ``K + lambda I``, symmetric, and
+            returns those in the logarithms, ordered as `to_vector` does.
         """
-        factor, _ = self.overlap_terms(similarity)
-        splines = self.splines * np.tensordot(grams, slope * factor, axes=2)
-        overlap = np.zeros(4)
-        if similarity is not None:
-            interaction, linear, local, sharpness = np.exp(self._log_overlap)
-            base = np.tensordot(self.splines, grams, axes=1)
-            peak = local * np.exp(sharpness * (similarity - 1.0))
-            overlap[0] = interaction * np.vdot(slope, base * similarity)
-            overlap[1] = linear * np.vdot(slope, similarity)
-            overlap[2] = np.vdot(slope, peak)
-            overlap[3] = sharpness * np.vdot(slope, peak * (similarity - 1.0))
-        of_matern = self.matern * np.vdot(slope, matern)
-        return np.array([*splines, *overlap, of_matern, self.noise * np.trace(slope)])
+        flat = grams.reshape(KINDS, -1)
+        splines = (self.splines @ flat).reshape(matern.shape)
+        factor, added = self.overlap_terms(similarity)
+        covariance = splines * factor
+        covariance += added
+        covariance += self.matern * matern
+        covariance.ravel()[:: len(matern) + 1] += self.noise
+
+        def gradient(slope: FloatArray) -> FloatArray:
+            touched, overlap = slope, (0.0,) * 4
+            if similarity is not None:
+                interaction, linear, _, sharpness = np.exp(self._log_overlap)
+                touched, shared = slope * factor, slope * similarity
+                straight = linear * shared.sum()
+                # local exp(sharpness (S - 1)) is what is added beside linear S
+                peak = np.vdot(slope, added) - straight
+                bent = np.vdot(shared, added) - linear * np.vdot(shared, similarity)
+                curved = interaction * np.vdot(shared, splines)
+                overlap = (curved, straight, peak, sharpness * (bent - peak))
+            of_splines = self.splines * (flat @ touched.ravel())
+            of_matern = self.matern * np.vdot(slope, matern)
+            ends = of_matern, self.noise * np.trace(slope)
+            return np.array([*of_splines, *overlap, *ends])
+
+        return covariance, gradient
 
     @property
     def _log_overlap(self) -> tuple[float, float, float, float]:

@@ -14,14 +14,13 @@ Notation
 ``log p(y)``        ``-1/2 y^T K^-1 y - 1/2 log det K`` up to a constant
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cho_solve
-from scipy.optimize import minimize
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from sklearn_mvrsm._domain import BoolArray, FloatArray, IntArray
+from sklearn_mvrsm._paper import minimise
 from sklearn_mvrsm._surrogate.hyperparameters import (
     BOUNDS,
     KINDS,
@@ -36,17 +35,8 @@ from sklearn_mvrsm._surrogate.matern_kernel import matern_52, squared_distances
 __all__ = ["KernelTerms", "maximise_posterior", "maximise_posterior_with_lengthscales"]
 
 
+_CENTRE, _DEVIATION = Hyperparameters().to_vector(), SPREAD.to_vector()
 _REFUSED = 1e10  # returned where the covariance is numerically singular
-
-
-def _cholesky_inverse(covariance: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    try:
-        factor: FloatArray = np.linalg.cholesky(covariance).astype(np.float64)
-    except np.linalg.LinAlgError:
-        return None
-    identity = np.eye(len(covariance))
-    inverse: FloatArray = cho_solve((factor, True), identity, check_finite=False)
-    return factor, inverse
 
 
 @dataclass(frozen=True)
@@ -98,7 +88,8 @@ def maximise_posterior(
         away, pull = _negative_log_prior(values, free)
         return value + away, gradient[free] + pull
 
-    found, value = _minimise(loss, start.to_vector()[free], BOUNDS[free], steps)
+    low, high = BOUNDS[free].T
+    found, value = minimise(loss, start.to_vector()[free], (low, high), steps)
     return _updated(start, free, found), value
 
 
@@ -152,9 +143,9 @@ def maximise_posterior_with_lengthscales(
         along = np.bincount(group, weights=2.0 * spread, minlength=len(centre))
         return value + away + far, np.concatenate([gradient[free] + pull, along + back])
 
-    bounds = np.vstack([BOUNDS[free], [LENGTHSCALE_BOUNDS] * len(centre)])
+    low, high = np.vstack([BOUNDS[free], [LENGTHSCALE_BOUNDS] * len(centre)]).T
     first = np.concatenate([start[0].to_vector()[free], start[1]])
-    found, _ = _minimise(loss, first, bounds, steps)
+    found, _ = minimise(loss, first, (low, high), steps)
     return _updated(start[0], free, found[:m]), found[m:]
 
 
@@ -176,43 +167,27 @@ def _updated(
 def _negative_log_prior(
     values: FloatArray, free: BoolArray
 ) -> tuple[float, FloatArray]:
-    centre, spread = Hyperparameters().to_vector(), SPREAD.to_vector()
-    return negative_log_prior(values, centre[free], spread[free])
-
-
-def _minimise(
-    loss: Callable[[FloatArray], tuple[float, FloatArray]],
-    start: FloatArray,
-    bounds: FloatArray,
-    steps: int,
-) -> tuple[FloatArray, float]:
-    result = minimize(
-        loss,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=bounds,
-        options={"maxiter": steps},
-    )
-    return np.asarray(result.x), float(result.fun)
+    return negative_log_prior(values, _CENTRE[free], _DEVIATION[free])
 
 
 def _negative_log_likelihood(
     theta: Hyperparameters, terms: KernelTerms, y: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
     """Return the negative log likelihood, its gradient in the logarithms and in K."""
-    grams, similarity, matern = terms.grams, terms.similarity, terms.matern
-    splines = np.tensordot(theta.splines, grams, axes=1)
-    covariance = theta.covariance(splines, similarity, matern)
-    covariance[np.diag_indices_from(covariance)] += theta.noise
-    decomposed = _cholesky_inverse(covariance)
-    if decomposed is None:
+    covariance, gradient = theta.covariance_and_gradient(
+        terms.grams, terms.similarity, terms.matern
+    )
+    # K is symmetric, so its transpose is K in the order that LAPACK factors in place
+    upper, refused = dpotrf(covariance.T, lower=0, overwrite_a=1)
+    if refused:
         return _REFUSED, np.zeros(len(BOUNDS)), np.zeros_like(covariance)
-    lower, inverse = decomposed
-    alpha = inverse @ y
-    # d(-log p)/dK = 1/2 (K^-1 - alpha alpha^T)  (Rasmussen and Williams, eq. 5.9)
-    slope = 0.5 * (inverse - np.outer(alpha, alpha))
-    gradient = theta.gradient(grams, similarity, matern, slope)
+    alpha, _ = dpotrs(upper, y, lower=0)
     # 1/2 log det K is the sum of the logarithms of the factor's diagonal
-    value = 0.5 * float(y @ alpha) + float(np.log(np.diag(lower)).sum())
-    return value, gradient, slope
+    value = 0.5 * float(y @ alpha) + float(np.log(np.diag(upper)).sum())
+    half, _ = dpotri(upper, lower=0, overwrite_c=1)  # of the inverse, 0 below
+    # d(-log p)/dK = 1/2 (K^-1 - alpha alpha^T)  (Rasmussen and Williams, eq. 5.9)
+    slope = half + half.T
+    slope.ravel()[:: len(y) + 1] *= 0.5
+    slope -= np.outer(alpha, alpha)
+    slope *= 0.5
+    return value, gradient(slope), slope

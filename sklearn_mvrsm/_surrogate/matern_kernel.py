@@ -127,8 +127,14 @@ def matern_52(squared: FloatArray) -> tuple[FloatArray, FloatArray]:
         Of the same shape. The derivative of ``m`` in a feature ``w`` of one point is
         ``-slope (w - w')``, and the one in ``log l`` is ``slope (w - w')^2``.
     """
-    r = ROOT_5 * np.sqrt(squared)
-    decay = np.exp(-r)
+    r = np.sqrt(squared)
+    r *= ROOT_5
+    decay, slope = np.exp(-r), 1.0 + r
+    r *= r
+    r /= 3.0
+    r += slope
+    r *= decay  # eq. (4.17)
     # d/dr [(1 + a r + a^2 r^2 / 3) e^(-a r)] = -a^2 / 3 r (1 + a r) e^(-a r)
-    slope = (5.0 / 3.0) * (1.0 + r) * decay
-    return (1.0 + r + r * r / 3.0) * decay, slope  # eq. (4.17)
+    slope *= 5.0 / 3.0
+    slope *= decay
+    return r, slope

@@ -10,6 +10,7 @@ Notation
 ``beta (n,)``     ``(K + lambda I)^-1 k``; the variance is ``k(u, u) - k . beta``
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -83,21 +84,17 @@ class RealSlice:
         self, kernel: Kernel, solution: Solution, start: FloatArray, active: BoolArray
     ) -> None:
         self._solution = solution
-        self._start = start
-        self._real = kernel.domain.real
-        rows, own = (
-            solution.rows,
-            kernel.features(start[np.newaxis], active[np.newaxis]),
-        )
+        self._real = real = kernel.domain.real
+        self._start = start[real].copy()
+        rows = solution.rows
+        own = kernel.features(start[np.newaxis], active[np.newaxis])
         theta = kernel.hyperparameters
-        self._factor, added = theta.overlap_terms(kernel.similarity_to(rows, own))
+        both = (kernel.similarity_to(each, own) for each in (rows, own))
+        (self._factor, added), of_own = map(theta.overlap_terms, both)
         # of the variance k(u, u)
-        both = theta.overlap_terms(kernel.similarity_to(own, own))
-        self._own_factor, self._own = (float(np.squeeze(each)) for each in both)
+        self._own_factor, self._own = (float(np.squeeze(each)) for each in of_own)
 
-        # the splines of integers alone come first; they do not change along the reals
-        first = kernel.splines.first_along(self._real)
-        self._splines = kernel.splines.since(first)
+        first, self._splines = kernel.along_reals
         self._scale = kernel.spline_scale[first:]
         self._features = rows.splines[:, first:]
         held = own.splines[0, :first]
@@ -107,7 +104,7 @@ class RealSlice:
 
         # the Matern features of reals are the last ones
         q = own.matern.shape[1] - kernel.domain.n_real
-        per_unit = kernel.inverse_lengthscales[q:] * active[self._real]
+        per_unit = kernel.inverse_lengthscales[q:] * active[real]
         self._rate = per_unit * kernel.matern_features.scale[kernel.domain.n_integer :]
         self._near = rows.matern[:, q:] - own.matern[0, q:]
         self._far = ((rows.matern[:, :q] - own.matern[0, :q]) ** 2).sum(axis=1)
@@ -124,25 +121,32 @@ class RealSlice:
         """
         solution, real = self._solution, self._real
         z = self._splines.arguments(point)
-        phi = np.maximum(z, 0.0) * self._scale
-        apart = self._near - (point[real] - self._start[real]) * self._rate
-        squares = self._far + np.einsum("ij,ij->i", apart, apart)
+        phi = np.maximum(z, 0.0)
+        phi *= self._scale
+        apart = self._near - (point[real] - self._start) * self._rate
+        squares = np.einsum("ij,ij->i", apart, apart)
+        squares += self._far
         matern, slope = matern_52(squares)
-        k = (self._features @ phi) * self._factor + self._known
-        k += self._matern * matern
+        matern *= self._matern
+        k = self._features @ phi
+        k *= self._factor
+        k += self._known
+        k += matern
         beta, _ = dpotrs(solution.upper, k, lower=0)
         raw = float(phi @ phi) * self._own_factor + self._own - float(k @ beta)
         variance = max(raw, SMALLEST_VARIANCE) * solution.amplitude
-        deviation = float(np.sqrt(variance))
+        deviation = math.sqrt(variance)
 
         def gradient(by_value: float, by_deviation: float) -> FloatArray:
             # value mu + k . alpha, deviation^2 = amplitude (k(u, u) - k . beta)
             by_variance = by_deviation * solution.amplitude / (2.0 * deviation)
             by_variance *= raw > SMALLEST_VARIANCE
-            by_k = by_value * solution.alpha - 2.0 * by_variance * beta
+            by_k = by_value * solution.alpha
+            by_k -= 2.0 * by_variance * beta
             weights = (by_k * self._factor) @ self._features
             weights += 2.0 * by_variance * self._own_factor * phi
-            gradient = self._splines.gradient(z, weights * self._scale)
+            weights *= self._scale
+            gradient = self._splines.gradient(z, weights)
             # dm/dw = -slope (w - w_j)
             along = (by_k * slope) @ apart
             gradient[real] += self._matern * self._rate * along

@@ -13,10 +13,10 @@ Notation
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
-from scipy.optimize import minimize
+from scipy.linalg.lapack import dpotrs, dtrtri, dtrtrs
 
 from sklearn_mvrsm._domain import BoolArray, FloatArray, IntArray
+from sklearn_mvrsm._paper import minimise
 
 __all__ = ["additive_features", "fit_relevance"]
 
@@ -25,6 +25,7 @@ KNOTS = 8  # kinks of each sign of a number's features
 SHRINKAGE = 1.0 / 8.0  # precision of the log variances around their mean
 FIRST_NOISE = 0.3  # where the search for the variance of the noise starts
 BOUNDS, NOISE_BOUNDS = (-12.0, 4.0), (-8.0, 2.0)  # of the logarithms
+NEGLIGIBLE = 1e-14  # variance of a combination of features, against their total
 THINNEST = 1e-9  # deviation of features, below which they are constant
 
 
@@ -48,21 +49,31 @@ def additive_features(
         Coordinate of each feature, ascending.
     """
     n, d = unit.shape
-    knots = np.arange(KNOTS) / KNOTS
     blocks = []
-    for i in range(d):
-        column = unit[:, [i]]
-        if i < len(sizes):
-            block = (column == np.arange(sizes[i])) * active[:, [i]]
-        else:
-            rising = np.maximum(column - knots, 0.0)
-            falling = np.maximum(1.0 - column - knots, 0.0)
-            block = np.hstack([rising, falling]) * active[:, [i]]
-        block = block - block.mean(axis=0)
-        spread = np.sqrt((block**2).sum() / n)
-        blocks.append(block / spread if spread > THINNEST else block * 0.0)
-    group = np.repeat(np.arange(d), [block.shape[1] for block in blocks])
-    return np.hstack(blocks), group
+    for i, size in enumerate(sizes):
+        hot = (unit[:, [i]] == np.arange(size)) * active[:, [i]]
+        blocks.append(_scaled(hot[np.newaxis])[0])
+    numbers = unit[:, len(sizes) :].T[:, :, np.newaxis]
+    knots = np.arange(KNOTS) / KNOTS
+    both = np.maximum(np.concatenate([numbers - knots, 1.0 - numbers - knots], 2), 0.0)
+    block = _scaled(both * active[:, len(sizes) :].T[:, :, np.newaxis])
+    # half of these and more are combinations of the others: the principal components
+    # with a variance have the same products of rows
+    variance, components = np.linalg.eigh(block.transpose(0, 2, 1) @ block)
+    kept = variance > NEGLIGIBLE * n
+    kept[:, -1] = True  # so that no coordinate is without a feature
+    rotated = (block @ components).transpose(1, 0, 2)
+    counts = [each.shape[1] for each in blocks] + kept.sum(axis=1).tolist()
+    group = np.repeat(np.arange(d), counts)
+    return np.hstack([*blocks, rotated[:, kept]]), group
+
+
+def _scaled(blocks: FloatArray) -> FloatArray:
+    """Return blocks of shape ``(m, n, k)``, centred, each of unit total variance."""
+    blocks = blocks - blocks.mean(axis=1, keepdims=True)
+    spread = np.sqrt((blocks**2).sum(axis=(1, 2), keepdims=True) / blocks.shape[1])
+    constant = spread <= THINNEST
+    return np.asarray(blocks * ~constant / np.where(constant, 1.0, spread))
 
 
 def fit_relevance(
@@ -88,21 +99,15 @@ def fit_relevance(
         Logarithms of the variances, shrunk towards their common mean.
     """
     loss = _negative_log_posterior(features, group, y)
-    result = minimize(
-        loss,
-        np.append(start, np.log(FIRST_NOISE)),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[BOUNDS] * len(start) + [NOISE_BOUNDS],
-        options={"maxiter": steps},
-    )
-    return np.asarray(result.x[:-1])
+    low, high = np.array([BOUNDS] * len(start) + [NOISE_BOUNDS]).T
+    found, _ = minimise(loss, np.append(start, np.log(FIRST_NOISE)), (low, high), steps)
+    return found[:-1]
 
 
 def _negative_log_posterior(
     features: FloatArray, group: IntArray, y: FloatArray
 ) -> Callable[[FloatArray], tuple[float, FloatArray]]:
-    n = len(y)
+    n, features = len(y), np.asfortranarray(features)  # LAPACK's order: not copied
     starts = np.searchsorted(group, np.arange(group[-1] + 1))
 
     def loss(values: FloatArray) -> tuple[float, FloatArray]:
@@ -110,21 +115,20 @@ def _negative_log_posterior(
         scaled = features * np.exp(0.5 * log)[group]
         # K = sum_j v_j F_j F_j^T + noise I
         covariance = scaled @ scaled.T
-        covariance[np.diag_indices(n)] += noise
-        lower = np.linalg.cholesky(covariance)
-        alpha = cho_solve((lower, True), y, check_finite=False)
-        whitened = solve_triangular(
-            lower, np.hstack([scaled, np.eye(n)]), lower=True, check_finite=False
-        )
-        trace = (whitened**2).sum(axis=0)  # diagonals of F^T K^-1 F and of K^-1
-        fit = (scaled.T @ alpha) ** 2
+        covariance.ravel()[:: n + 1] += noise
+        upper = np.linalg.cholesky(covariance).T
+        alpha, _ = dpotrs(upper, y)
+        fit = (alpha @ scaled) ** 2
+        whitened, _ = dtrtrs(upper, scaled, trans=1, overwrite_b=1)
+        trace = np.einsum("ij,ij->j", whitened, whitened)  # diagonal of F^T K^-1 F
+        inverse, _ = dtrtri(upper)
         # d(-log p)/dlog v_j = 1/2 v_j (tr F_j^T K^-1 F_j - |F_j^T K^-1 y|^2)
         gradient = np.empty_like(values)
-        gradient[:-1] = 0.5 * np.add.reduceat(trace[:-n] - fit, starts)
-        gradient[-1] = 0.5 * noise * (trace[-n:].sum() - alpha @ alpha)
+        gradient[:-1] = 0.5 * np.add.reduceat(trace - fit, starts)
+        gradient[-1] = 0.5 * noise * (np.vdot(inverse, inverse) - alpha @ alpha)
         away = log - log.mean()
         gradient[:-1] += SHRINKAGE * away
-        value = 0.5 * y @ alpha + np.log(np.diag(lower)).sum()
+        value = 0.5 * y @ alpha + np.log(np.diag(upper)).sum()
         return float(value + 0.5 * SHRINKAGE * away @ away), gradient
 
     return loss

@@ -18,7 +18,7 @@ and the Matern term is the rest.
 """
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg.lapack import dpotrs, dtrtrs
 
 from sklearn_mvrsm._domain import BoolArray, Domain, FloatArray
 from sklearn_mvrsm._paper import RidgeSplines
@@ -65,6 +65,7 @@ class Surrogate:
         none = self.kernel.features(np.zeros((0, d)), np.zeros((0, d), dtype=np.bool_))
         self.n, self._features = 0, none.room(rows)
         self._lower = np.zeros((rows, rows))
+        self._upper: FloatArray = np.zeros((0, 0))
         self.alpha: FloatArray = np.zeros(0)
         self._observed: FloatArray = np.zeros(0)
         self.mean, self.amplitude = 0.0, 1.0
@@ -89,7 +90,7 @@ class Surrogate:
         if n:
             # [L 0; C^T L^-T, chol(own - C^T K^-1 C)] is the factor of both together
             cross = self.kernel.covariance(self.features, new)
-            left = solve_triangular(self.factor, cross, lower=True, check_finite=False)
+            left, _ = dtrtrs(self.factor.T, cross, trans=1)
             self._lower[rows, :n] = left.T
             own -= left.T @ left
         self._features.put(n, new)
@@ -147,10 +148,9 @@ class Surrogate:
 
     def _solve(self, y: FloatArray) -> None:
         self._observed = y
-        factor = (self._lower[: self.n, : self.n], True)
-        both = cho_solve(
-            factor, np.column_stack([y, np.ones(self.n)]), check_finite=False
-        )
+        # contiguous, so that LAPACK does not copy it each time
+        self._upper = np.ascontiguousarray(self.factor).T
+        both, _ = dpotrs(self._upper, np.column_stack([y, np.ones(self.n)]))
         self.mean = float(
             both[:, 0].sum() / both[:, 1].sum()
         )  # generalised least squares
@@ -171,11 +171,12 @@ class Surrogate:
         """Return value and posterior standard deviation, each of shape ``(m,)``."""
         rows = self.kernel.features(points, active)
         cross = self.kernel.covariance(rows, self.features)
-        left = solve_triangular(self.factor, cross.T, lower=True, check_finite=False)
+        value = self.mean + cross @ self.alpha
+        left, _ = dtrtrs(self._upper, cross.T, trans=1, overwrite_b=1)
         # v(x) = k(x, x) - k_x^T (K + lambda I)^-1 k_x
         variance = self.kernel.variance(rows) - np.einsum("ij,ij->j", left, left)
         deviation = np.sqrt(np.maximum(variance, SMALLEST_VARIANCE) * self.amplitude)
-        return self.mean + cross @ self.alpha, deviation
+        return value, deviation
 
     def real_slice(self, point: FloatArray, active: BoolArray) -> RealSlice:
         """Return the posterior along the reals.
@@ -186,9 +187,9 @@ class Surrogate:
             Its categories, integers and activity are those of the slice.
         active : ndarray of bool of shape (d,)
         """
-        # of a contiguous factor, so that LAPACK does not copy it each time
-        upper = np.ascontiguousarray(self.factor).T
-        solution = Solution(self.features, upper, self.alpha, self.mean, self.amplitude)
+        solution = Solution(
+            self.features, self._upper, self.alpha, self.mean, self.amplitude
+        )
         return RealSlice(self.kernel, solution, point, active)
 
     def spline_at(
@@ -211,7 +212,7 @@ class Surrogate:
         constant : float
         """
         kernel, constant = self.kernel, self.mean
-        own = kernel.features(point[np.newaxis], active[np.newaxis])
+        own = kernel.compared(point[np.newaxis], active[np.newaxis])
         similarity = kernel.similarity_to(self.features, own)
         factor, added = kernel.hyperparameters.overlap_terms(similarity)
         constant += float(self.alpha @ np.broadcast_to(added, self.n))
