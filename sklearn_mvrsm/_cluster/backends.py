@@ -248,9 +248,14 @@ class DaskCluster:
         self._resources.enter_context(self._backend.retrieval_context())
 
     def share(self, data: object) -> object:
-        """Send an array to a process of the cluster, from which others read it."""
-        self._check()
-        return self._client.scatter(data, hash=False)
+        """Send an array to a process of the cluster, from which others read it.
+
+        Where there is none, wait until one joins, as the tasks of dask do.
+        """
+        while True:
+            self._check()
+            with contextlib.suppress(TimeoutError):
+                return self._client.scatter(data, hash=False)
 
     def submit(
         self, fn: Callable[..., object], args: tuple[object, ...], on_done: OnDone

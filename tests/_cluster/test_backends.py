@@ -214,6 +214,26 @@ def test_a_marker_that_is_lost_is_replaced():
     assert keys == [marker.key, *[backend.client.markers[1].key] * 2]
 
 
+def test_data_wait_until_a_machine_joins(monkeypatch):
+    backend = DaskDistributedBackend()
+    tries = []
+
+    def scatter(data, *, hash):
+        tries.append(data)
+        if len(tries) == 3:
+            return "scattered"
+        backend.client.status = "running" if len(tries) < 4 else "closed"
+        raise TimeoutError("No valid workers found")
+
+    monkeypatch.setattr(backend.client, "scatter", scatter)
+    with parallel_config(backend):
+        cluster = active_cluster(3)
+        assert cluster.share("data") == "scattered"
+        with pytest.raises(ConnectionError, match="closed"):
+            cluster.share("data")
+    assert tries == ["data"] * 4
+
+
 def test_a_client_that_is_closed_is_not_waited_for():
     backend = DaskDistributedBackend()
     with parallel_config(backend):
