@@ -21,12 +21,11 @@ from sklearn_mvrsm._surrogate import RealSlice
 __all__ = ["log_expected_improvement", "maximise_expected_improvement"]
 
 
-_Floats = FloatArray | np.float64
-
 NEAR = -1.0  # of z: below, h is the small difference of two terms,
 FAR = -50.0  # and below this, its leading term
 FURTHEST = -1e3  # z itself where it is squared, so that it does not overflow
-ROOT_2_PI = math.sqrt(2.0 * math.pi)
+ROOT_2, ROOT_2_PI = math.sqrt(2.0), math.sqrt(2.0 * math.pi)
+LOG_ROOT_2_PI = math.log(ROOT_2_PI)
 TOLERANCE = 1e-4  # relative change of log EI at which L-BFGS ends
 
 
@@ -47,32 +46,35 @@ def log_expected_improvement(
     z = np.asarray((best - value) / deviation)
     # log EI = log v + log h(z)
     log_h, near = np.empty_like(z), z > NEAR
-    log_h[near], _ = _log_h_near(z[near])
-    log_h[~near], _ = _log_h_far(z[~near])
+    high, low = z[near], z[~near]
+    log_h[near] = np.log(high * ndtr(high) + np.exp(-0.5 * high**2) / ROOT_2_PI)
+    # in logarithms, so that hopeless candidates still compare (Ament et al., 2023)
+    bounded = np.maximum(low, FURTHEST)
+    # Phi / phi, and h / phi = 1 + z Phi / phi, which is about z^-2 far below
+    # erfcx(x) = exp(x^2) erfc(x), so that Phi / phi does not underflow
+    tail = 0.5 * ROOT_2_PI * erfcx(-bounded / ROOT_2)
+    ratio = np.where(bounded > FAR, 1.0 + bounded * tail, 1.0 / bounded**2)
+    log_h[~near] = np.log(ratio) - 0.5 * low**2 - LOG_ROOT_2_PI
     return np.asarray(np.log(deviation) + log_h)
 
 
-def _log_h_near(z: _Floats) -> tuple[_Floats, _Floats]:
-    """Return ``log h(z)`` and its derivative ``Phi(z) / h(z)`` for z above `NEAR`."""
-    below = ndtr(z)
-    h = z * below + np.exp(-0.5 * z**2) / ROOT_2_PI
-    return np.log(h), below / h
+def _log_h(z: float) -> tuple[float, float]:
+    """Return ``log h(z)`` and its derivative ``Phi(z) / h(z)`` at one ``z``.
 
-
-def _log_h_far(z: _Floats) -> tuple[_Floats, _Floats]:
-    """Return ``log h(z)`` and its derivative for z below `NEAR`.
-
-    Evaluated in logarithms, so that hopeless candidates still compare (Ament et al.,
-    2023).
+    As above, without the time that arrays take for a single number.
     """
-    bounded = np.maximum(z, FURTHEST)
-    # Phi / phi, and h / phi = 1 + z Phi / phi, which is about z^-2 far below
-    # erfcx(x) = exp(x^2) erfc(x), so that Phi / phi does not underflow
-    tail = 0.5 * ROOT_2_PI * erfcx(-bounded / math.sqrt(2.0))
-    exact = bounded > FAR
-    ratio = np.where(exact, 1.0 + bounded * tail, 1.0 / bounded**2)
-    slope = np.where(exact, tail / ratio, -z)
-    return np.log(ratio) - 0.5 * z**2 - math.log(ROOT_2_PI), slope
+    if z > NEAR:
+        below = float(ndtr(z))
+        h = z * below + math.exp(-0.5 * z * z) / ROOT_2_PI
+        return math.log(h), below / h
+    bounded = max(z, FURTHEST)
+    if bounded > FAR:
+        tail = 0.5 * ROOT_2_PI * float(erfcx(-bounded / ROOT_2))
+        ratio = 1.0 + bounded * tail
+        slope = tail / ratio
+    else:
+        ratio, slope = 1.0 / bounded**2, -z
+    return math.log(ratio) - 0.5 * z * z - LOG_ROOT_2_PI, slope
 
 
 def maximise_expected_improvement(
@@ -114,12 +116,11 @@ def maximise_expected_improvement(
     def loss(reals: FloatArray) -> tuple[float, FloatArray]:
         point[moving] = reals
         here = posterior.at(point)
-        z = np.float64((best - here.value) / here.deviation)
-        both = _log_h_near(z) if z > NEAR else _log_h_far(z)
-        log_h, slope = (float(each) for each in both)
+        z = (best - here.value) / here.deviation
+        log_h, slope = _log_h(z)
         # d log EI = h'/h dz + dv / v, with dz = -dm / v - z dv / v
         gradient = here.gradient(
-            -slope / here.deviation, float(1.0 - slope * z) / here.deviation
+            -slope / here.deviation, (1.0 - slope * z) / here.deviation
         )
         score = math.log(here.deviation) + log_h
         if success is not None:
