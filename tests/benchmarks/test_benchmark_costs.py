@@ -135,6 +135,7 @@ def test_workers_map_the_table_and_do_not_hold_it():
 @pytest.mark.skipif(
     sys.platform != "linux", reason="the largest memory is read from /proc"
 )
+@pytest.mark.long
 def test_no_process_holds_more_than_those_of_randomized_search():
     pytest.importorskip("psutil")
     pytest.importorskip("pandas")

@@ -361,6 +361,7 @@ def steel_params(n_rounds, booster=2):
     }
 
 
+@pytest.mark.long
 def test_steel_objective_scores_and_is_stopped(tmp_path):
     pytest.importorskip("xgboost", reason="xgboost is not installed")
     path = tmp_path / "data.csv"
