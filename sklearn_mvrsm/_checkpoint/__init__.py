@@ -1,4 +1,8 @@
-"""Checkpoints: what of a search survives its process."""
+"""Checkpoints: what of a search survives its process.
+
+A line is checked by ``journal`` (its checksum), by ``_evaluation/scores`` (its fields)
+and by ``checkpoint`` (its params, and that none comes twice).
+"""
 
 from sklearn_mvrsm._checkpoint.checkpoint import Checkpoint, open_checkpoint
 from sklearn_mvrsm._checkpoint.fingerprint import Decisive

@@ -1,4 +1,4 @@
-"""The names of others that are not public: a module a library, and no face.
+"""The names of others that are not public: a module for each library.
 
 Who imports one library's names must not import the others with them.
 """

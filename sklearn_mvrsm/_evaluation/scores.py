@@ -208,7 +208,7 @@ class ScoredFold(Protocol):
 
     @property
     def status(self) -> str:
-        """One of the statuses named at the top of this module."""
+        """One of the statuses that `FoldScore` lists."""
 
     @property
     def test_scores(self) -> Mapping[str, float] | None:

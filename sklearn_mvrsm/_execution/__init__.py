@@ -1,7 +1,8 @@
 """Callables run in processes that can be killed.
 
 ``worker_pool`` decides when a task is late, ``process`` kills its process with all that
-this has started. Where the caller itself is killed, ``reaper`` does so.
+this has started (on Linux through ``reaper``). Where the caller itself is killed,
+``reaper`` does so as a program of its own.
 """
 
 from sklearn_mvrsm._execution.child import (

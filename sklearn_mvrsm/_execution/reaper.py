@@ -1,4 +1,4 @@
-"""Kill what fits have started, and remove the files of searches that are gone.
+"""Kill workers with all they have started; remove the files of searches that are gone.
 
 Every worker has a mark in its environment, which all that it starts inherits. On Linux
 a process can read the environments of the others of its user, so what a fit has started

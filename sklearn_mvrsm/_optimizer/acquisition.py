@@ -3,7 +3,7 @@
 Notation
 --------
 ``m, v``    value and posterior deviation of the surrogate at a candidate
-``y*``      the best observation
+``y*``      the value to improve on: the best one observed, where nothing is constrained
 ``EI``      expected improvement on it, ``v h(z)`` with ``z = (y* - m) / v`` and
             ``h(z) = z Phi(z) + phi(z)`` (Jones, Schonlau and Welch, 1998)
 """

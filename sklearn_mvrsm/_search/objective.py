@@ -1,4 +1,4 @@
-"""What is optimised: the metric that a search follows, or the value of a function."""
+"""What is minimised: the metric that a search follows, negated, or a function."""
 
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,7 +1,9 @@
 """Spaces: names, conditions and constraints on one side, numbers on the other.
 
 Another type of parameter is another `Parameter` (``base``), beside ``ranges`` and
-``choices``; then ``configspace``, and axes of pictures and of Optuna, have to know it.
+``choices``; then ``default``, ``layout``, ``configspace``, ``inspection/_axes`` and
+``optuna/_study`` have to know it. Where its numbers are neither categories nor integers
+nor reals, ``_domain`` and the kernel have to, too.
 """
 
 from sklearn_mvrsm._space.base import UNSET, Parameter
