@@ -184,6 +184,10 @@ class ConvergenceDisplay(Display):
             Itself, with what has been drawn.
         """
         self._open(ax, figsize)
+        self._draw(**line_kwargs)
+        return self
+
+    def _draw(self, **line_kwargs: Any) -> None:
         others = [line for line in self.ax_.lines if line.get_gid() == "best so far"]
         style = {
             "color": CATEGORICAL[len(others) % len(CATEGORICAL)],
@@ -214,7 +218,6 @@ class ConvergenceDisplay(Display):
         self.ax_.set(xlabel="candidate", ylabel=self.label)
         self.ax_.xaxis.get_major_locator().set_params(integer=True)
         self.ax_.legend(loc="best")
-        return self
 
     def _plot_points(self, number: Any, color: Any, n_others: int) -> None:
         """Draw the candidates of one search, those without a score at the bottom."""

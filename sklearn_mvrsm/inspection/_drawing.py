@@ -6,6 +6,7 @@ with colour vision deficiencies. Where colour tells kinds apart, so does a hatch
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -76,7 +77,7 @@ STATUS_STYLES = {
 
 
 @dataclass(eq=False, repr=False)
-class Display:
+class Display(ABC):
     """Something to draw, on given axes or on a new figure."""
 
     ax_: Any = field(init=False)
@@ -126,9 +127,9 @@ class Display:
             _, ax = plt.subplots(figsize=figsize or self._size, layout="constrained")
         self.figure_, self.ax_ = ax.figure, ax
 
+    @abstractmethod
     def _draw(self) -> None:
-        """Draw on the axes that are kept; unused where ``plot`` has more arguments."""
-        raise NotImplementedError
+        """Draw on the axes that are kept."""
 
 
 def score_limits(

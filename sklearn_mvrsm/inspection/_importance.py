@@ -177,6 +177,10 @@ class ImportanceDisplay(Display):
         """
         shown = min(max_parameters, len(self.names))
         self._open(ax, figsize or (8.5, 1.3 + 0.28 * shown))
+        self._draw(shown)
+        return self
+
+    def _draw(self, shown: int = 20) -> None:
         place = np.arange(shown)
         total = np.maximum(self.total[:shown], 0.0)
         first = np.clip(self.first_order[:shown], 0.0, total)
@@ -206,7 +210,6 @@ class ImportanceDisplay(Display):
             )
         self.ax_.set_title(title, fontsize="medium")
         self.ax_.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
-        return self
 
 
 def most_important(search: Any, tried: Tried, axes: tuple[Axis, ...]) -> list[int]:
