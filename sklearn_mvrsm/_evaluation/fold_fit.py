@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from sklearn.base import BaseEstimator, clone
 
-from sklearn_mvrsm._compat.sklearn import MultimetricScorer, fit_and_score
+from sklearn_mvrsm._compat.sklearn import MultimetricScorer, fit_and_score, num_samples
 from sklearn_mvrsm._evaluation.environment import threads_asked_for
 from sklearn_mvrsm._execution import (
     OutOfMemory,
@@ -58,6 +58,10 @@ class Job(Protocol):
     @property
     def n_splits(self) -> int:
         """Number of folds."""
+
+    @property
+    def growth(self) -> float:
+        """How much longer than on a fold it runs on all data."""
 
     @property
     def n_threads(self) -> int:
@@ -122,6 +126,12 @@ class FitJob:
         return len(self.splits)
 
     @property
+    def growth(self) -> float:
+        """Rows of all data, for each row that a fold trains on in the mean."""
+        n_trained = sum(len(train) for train, _ in self.splits)
+        return int(num_samples(self.X)) * self.n_splits / n_trained
+
+    @property
     def n_threads(self) -> int:
         """Threads that the estimator needs to do as it is told."""
         return threads_asked_for(self.estimator)
@@ -149,6 +159,7 @@ class FunctionJob:
     call: Callable[[Callable[..., Any], Mapping[str, Any]], float]
     raise_errors: bool = False
     n_splits: ClassVar[int] = 1
+    growth: ClassVar[float] = 1.0
     n_threads: ClassVar[int] = 1
     noun: ClassVar[str] = "call"
     sent: ClassVar[str] = "'func'"

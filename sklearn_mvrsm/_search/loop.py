@@ -86,6 +86,8 @@ class SearchLoop:
         finished by then. No fit is begun that cannot end in time, at the pace of the
         quicker ones before. So the time decides how many candidates there are, and
         about nothing else.
+    reserved : callable
+        Returns how many seconds of ``timeout`` to leave for what comes after.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class SearchLoop:
         report: Callable[[int, Candidate], bool] | None = None,
         warn_exhausted: bool = True,
         timeout: float | None = None,
+        reserved: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._optimizer = optimizer
         self._n_iter = math.inf if n_iter is None else n_iter
@@ -114,6 +117,7 @@ class SearchLoop:
         self._report = report
         self._warns_exhausted = warn_exhausted
         self._timeout = timeout
+        self._reserved = reserved
         self._last_news = 0.0  # before the first fit starts, less the suspension
         self._n_due = 0  # folds that have been submitted and not received
         self._rows: list[_Row] = []
@@ -196,7 +200,7 @@ class SearchLoop:
             return -math.inf
         if evaluator.first_start is None:
             return self._last_news + suspended_seconds() + self._timeout + LONGEST_START
-        return evaluator.first_start + self._timeout
+        return evaluator.first_start + self._timeout - self._reserved()
 
     def _receive(self, fold: FoldScore, evaluator: Evaluator) -> None:
         """Record a fold, show it, and prune its candidate if it is hopeless."""

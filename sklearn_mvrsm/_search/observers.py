@@ -11,7 +11,7 @@ import numpy as np
 from sklearn_mvrsm._domain import FloatArray, IntArray
 from sklearn_mvrsm._evaluation import Candidate, FoldScore
 
-__all__ = ["Observer", "Printer", "ProgressBar", "fit_log"]
+__all__ = ["Best", "Observer", "Printer", "ProgressBar", "fit_log"]
 
 
 class Observer:
@@ -88,11 +88,55 @@ def _whole(values: list[int]) -> IntArray:
     return np.array(values, dtype=np.int64)
 
 
+class Best(Observer):
+    """Knows the best candidate so far.
+
+    Parameters
+    ----------
+    score : callable
+        Returns the score of a candidate by which the search goes.
+    greater_is_better : bool
+        Whether the best score is the highest.
+    growth : float
+        How much longer than on a fold the best candidate is fitted in the end; 0 if it
+        is not fitted again.
+
+    Attributes
+    ----------
+    score : float
+        Its score; nan while there is none.
+    refit_time : float
+        Seconds that its last fit is expected to take; 0 while there is none.
+    """
+
+    def __init__(
+        self,
+        score: Callable[[Candidate], float],
+        greater_is_better: bool = True,
+        growth: float = 0.0,
+    ) -> None:
+        self._score = score
+        self._sign = 1.0 if greater_is_better else -1.0
+        self._growth = growth
+        self.score, self.refit_time = math.nan, 0.0
+
+    def finished(self, number: int, candidate: Candidate) -> None:
+        """Compare a candidate with the best one."""
+        score = self._score(candidate)
+        if not (candidate.is_feasible and math.isfinite(score)):
+            return
+        if not self._sign * score <= self._sign * self.score:
+            mean = sum(fold.fit_time for fold in candidate.folds) / len(candidate.folds)
+            self.score, self.refit_time = score, self._growth * mean
+
+
 _TIME_FORMAT = "{l_bar}{bar}| {n}/{total:g} s{postfix}"
 
 
 class ProgressBar(Observer):
     """Shows fits done, running and failed, the best score, and the time left.
+
+    Where the time decides, it shows what refitting the best candidate will take.
 
     It is closed at the end of its ``with`` block.
 
@@ -106,12 +150,10 @@ class ProgressBar(Observer):
         Number of folds of each.
     n_slots : int
         Fits at a time.
-    score : callable
-        Returns the score of a candidate by which the search goes.
+    best : Best
+        Observes before the bar does.
     unit : str
         What is counted.
-    greater_is_better : bool
-        Whether the best score is the highest.
 
     Raises
     ------
@@ -125,9 +167,8 @@ class ProgressBar(Observer):
         timeout: float | None,
         n_splits: int,
         n_slots: int,
-        score: Callable[[Candidate], float],
+        best: Best,
         unit: str = "fit",
-        greater_is_better: bool = True,
     ) -> None:
         try:
             from tqdm.auto import tqdm
@@ -138,12 +179,10 @@ class ProgressBar(Observer):
             ) from error
         self._n_slots, self._unit = n_slots, unit
         self._n_splits = n_splits
-        self._score = score
+        self._best = best
         self._n_open = 0  # folds that are not decided
         self._n_done = 0
         self._n_failed = 0
-        self._better = max if greater_is_better else min
-        self._best = math.nan
         self._has_started = False
         self._timeout = timeout if n_candidates is None else None
         total = n_splits * n_candidates if n_candidates is not None else timeout
@@ -178,10 +217,6 @@ class ProgressBar(Observer):
 
     def finished(self, number: int, candidate: Candidate) -> None:
         """Show the best score."""
-        score = self._score(candidate)
-        if candidate.is_feasible and math.isfinite(score):
-            known = score if math.isnan(self._best) else self._best
-            self._best = self._better(known, score)
         self._show()
 
     def waited(self, seconds: float) -> None:
@@ -205,11 +240,17 @@ class ProgressBar(Observer):
             self._bar.last_print_n += 1
 
     def _show(self) -> None:
-        shown = {} if math.isnan(self._best) else {"best": f"{self._best:.4g}"}
-        counts = {"failed": self._n_failed, "running": min(self._n_open, self._n_slots)}
+        best = self._best
+        shown: dict[str, object] = {}
+        if not math.isnan(best.score):
+            shown["best"] = f"{best.score:.4g}"
         if self._timeout is not None:
-            counts = {f"{self._unit}s": self._n_done} | counts
-        self._bar.set_postfix(shown | counts, refresh=False)
+            shown[f"{self._unit}s"] = self._n_done
+        shown["failed"] = self._n_failed
+        shown["running"] = min(self._n_open, self._n_slots)
+        if self._timeout is not None and best.refit_time > 0.0:
+            shown["refit"] = f"{best.refit_time:.1f} s"
+        self._bar.set_postfix(shown, refresh=False)
 
 
 _WIDTH = 80

@@ -18,7 +18,13 @@ from sklearn_mvrsm._search.checks import warn_of_idle_slots
 from sklearn_mvrsm._search.common_failure import CommonFailure
 from sklearn_mvrsm._search.loop import SearchLoop
 from sklearn_mvrsm._search.objective import Objective
-from sklearn_mvrsm._search.observers import Observer, Printer, ProgressBar, fit_log
+from sklearn_mvrsm._search.observers import (
+    Best,
+    Observer,
+    Printer,
+    ProgressBar,
+    fit_log,
+)
 from sklearn_mvrsm._search.own_values import data_sizes, own_values
 from sklearn_mvrsm._search.reporter import Reporter
 from sklearn_mvrsm._search.settings import Settings
@@ -219,9 +225,7 @@ def _run_loop(
 ) -> SearchOutcome:
     """Run the loop with all that observes it."""
     begin, n_splits = time.monotonic(), job.n_splits
-    n_candidates = None
-    if settings.n_iter is not None:
-        n_candidates = int(min(settings.n_iter, optimizer.space.cardinality))
+    n_candidates = _n_candidates(settings, optimizer.space)
     evaluator = _evaluator(settings, job, checkpoint)
     n_slots, unit = evaluator.n_slots, objective.unit
     warn_of_idle_slots(settings, n_splits, n_slots, unit)
@@ -229,9 +233,10 @@ def _run_loop(
     reporter = Reporter(settings.callback, objective) if settings.callback else None
     with contextlib.ExitStack() as stack:
         sizes = (n_candidates, settings.timeout, n_splits)
-        observers += _shown(settings, objective, sizes, n_slots, stack)
-        watched = (optimizer.space, settings, objective, n_slots)
+        best = _best(settings, job, objective)
+        observers += [best, *_shown(settings, best, sizes, n_slots, unit, stack)]
         known = checkpoint is not None and checkpoint.has_score
+        watched = (optimizer.space, settings, objective, n_slots)
         observers.append(CommonFailure(*watched, has_succeeded=known))
         loop = SearchLoop(
             optimizer,
@@ -245,6 +250,7 @@ def _run_loop(
             report=None if reporter is None else reporter.report,
             warn_exhausted=unit == "fit",
             timeout=settings.timeout,
+            reserved=functools.partial(_reserved, settings, best),
         )
         if tree is not None:
             tree.begin_search(n_candidates, n_splits)
@@ -261,21 +267,36 @@ def _run_loop(
         return outcome()
 
 
+def _n_candidates(settings: Settings, space: SearchSpace) -> int | None:
+    if settings.n_iter is None:
+        return None
+    return int(min(settings.n_iter, space.cardinality))
+
+
+def _best(settings: Settings, job: Job, objective: Objective) -> Best:
+    growth = job.growth if settings.refit else 0.0
+    return Best(objective.score, objective.greater_is_better, growth)
+
+
+def _reserved(settings: Settings, best: Best) -> float:
+    return best.refit_time if settings.timeout_includes_refit else 0.0
+
+
 def _shown(
     settings: Settings,
-    objective: Objective,
+    best: Best,
     sizes: tuple[int | None, float | None, int],
     n_slots: int,
+    unit: str,
     stack: contextlib.ExitStack,
 ) -> Iterator[Observer]:
     """Yield what shows the user how the search goes on."""
-    unit, greater = objective.unit, objective.greater_is_better
     if settings.verbose > 0:
         printer = Printer(settings.verbose, *sizes, unit=unit)
         printer.begin()
         yield printer
     if settings.progress:
-        bar = ProgressBar(*sizes, n_slots, objective.score, unit, greater)
+        bar = ProgressBar(*sizes, n_slots, best, unit)
         yield stack.enter_context(bar)
 
 

@@ -117,6 +117,9 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         are killed, the candidates that have finished are kept, and the best is
         refitted, which takes its own time. Fits that cannot end in time, at the pace
         of those before, are not begun.
+    timeout_includes_refit : bool, default=False
+        Whether to end earlier by what the refit is expected to take: as long as the
+        best candidate's fits did, in proportion to their rows.
     checkpoint : str or path-like, default=None
         File in which every finished fit is kept: a journal of JSON lines.
         If it exists, the search goes on where it ended, as if it had never been
@@ -251,6 +254,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         "fit_timeout": [Interval(numbers.Real, 0, None, closed="neither"), None],
         "fit_memory_limit": [Interval(numbers.Real, 1, None, closed="left"), None],
         "timeout": [Interval(numbers.Real, 0, None, closed="neither"), None],
+        "timeout_includes_refit": ["boolean"],
         "checkpoint": [str, os.PathLike, None],
         "racing": ["boolean", Interval(numbers.Real, 0, 1, closed="neither")],
         "method": [StrOptions({"mvrsm", "paper"})],
@@ -279,6 +283,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         fit_timeout: float | None = None,
         fit_memory_limit: float | None = None,
         timeout: float | None = None,
+        timeout_includes_refit: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         racing: bool | float = False,
         method: str = "mvrsm",
@@ -302,6 +307,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         self.random_state = random_state
         self.n_jobs, self.n_pending = n_jobs, n_pending
         self.fit_timeout, self.timeout = fit_timeout, timeout
+        self.timeout_includes_refit = timeout_includes_refit
         self.fit_memory_limit = fit_memory_limit
         self.checkpoint = checkpoint
         self.racing, self.method = racing, method

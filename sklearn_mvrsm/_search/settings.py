@@ -70,6 +70,7 @@ class Settings:
     method: str
     progress: bool
     callback: Sequence[Callback]
+    timeout_includes_refit: bool = False
     refit: bool | str | Callable[..., int] = False
     return_train_score: bool = False
     racing: bool | float = False

@@ -1,5 +1,6 @@
 """Laws of the order in which candidates are asked for, evaluated and told."""
 
+import math
 import random
 from collections import deque
 
@@ -10,7 +11,7 @@ from sklearn_mvrsm import Integer, MVRSMOptimizer, Real
 from sklearn_mvrsm._evaluation.scores import FoldScore
 from sklearn_mvrsm._optimizer.optimizer import SpaceExhaustedError
 from sklearn_mvrsm._search.loop import LONGEST_START, SearchLoop
-from sklearn_mvrsm._search.observers import Observer
+from sklearn_mvrsm._search.observers import Best, Observer
 
 
 class Optimizer:
@@ -113,6 +114,7 @@ def make_loop(
         fold_tasks=options.get("fold_tasks"),
         observers=observers,
         timeout=options.get("timeout"),
+        reserved=options.get("reserved", lambda: 0.0),
     )
 
 
@@ -363,6 +365,22 @@ def test_what_can_end_in_time_does_and_nothing_else_is_begun(
     assert len(optimizer.told) == len(loop.finished)
     assert clock.now <= int(timeout)
     assert all(began == clock.now for began, _ in evaluator.running.values())
+
+
+@pytest.mark.parametrize("n_slots", [1, 2, 3])
+def test_time_that_is_reserved_is_left(monkeypatch, n_slots):
+    finished = Best(lambda candidate: 1.0, growth=1.0)
+    clock = Clock(monkeypatch)
+    loop = make_loop(
+        Optimizer(),
+        n_iter=None,
+        timeout=20.5,
+        observers=[finished],
+        reserved=lambda: 0.0 if math.isnan(finished.score) else 6.0,
+    )
+    loop.run(Slots(clock, n_slots))
+    assert len(loop.finished) == min(n_slots, 6) * 14 // 3
+    assert clock.now <= 14.0
 
 
 def test_more_pending_candidates_keep_more_slots_busy(monkeypatch):

@@ -1,12 +1,13 @@
 """What the bar shows."""
 
 import builtins
+import math
 import time
 
 import pytest
 
 from sklearn_mvrsm._evaluation.scores import Candidate, FoldScore
-from sklearn_mvrsm._search.observers import ProgressBar
+from sklearn_mvrsm._search.observers import Best, ProgressBar
 
 pytest.importorskip("tqdm", reason="tqdm is optional")
 
@@ -15,8 +16,9 @@ def score(candidate: Candidate):
     return candidate.mean_test_score("score")
 
 
-def make_bar(n_slots=2, n_candidates=3, timeout=None):
-    return ProgressBar(n_candidates, timeout, 2, n_slots, score)
+def make_bar(n_slots=2, n_candidates=3, timeout=None, growth=0.0):
+    best = Best(score, growth=growth)
+    return ProgressBar(n_candidates, timeout, 2, n_slots, best)
 
 
 def done(bar, candidate, fold, score, status="ok"):
@@ -24,9 +26,14 @@ def done(bar, candidate, fold, score, status="ok"):
     bar.scored(FoldScore(candidate, fold, status, scores), {})
 
 
-def finished(bar, candidate, *scores):
-    folds = [FoldScore(candidate, k, "ok", {"score": s}) for k, s in enumerate(scores)]
-    bar.finished(candidate, Candidate({}, tuple(folds)))
+def finished(bar, number, *scores):
+    folds = [
+        FoldScore(number, k, "ok", {"score": s}, fit_time=10.0 * s)
+        for k, s in enumerate(scores)
+    ]
+    candidate = Candidate({}, tuple(folds))
+    for observer in (bar._best, bar):
+        observer.finished(number, candidate)
 
 
 def test_the_bar_counts_fits_and_shows_the_best_score(capsys):
@@ -84,6 +91,36 @@ def test_without_a_number_of_candidates_the_bar_shows_the_time(capsys):
         assert "| 21/60 s, best=0.6, fits=1" in capsys.readouterr().err
         bar.waited(61.0)
     assert "100%" in capsys.readouterr().err
+
+
+def test_a_bar_of_time_shows_what_the_refit_will_take():
+    with make_bar(n_candidates=None, timeout=60.0, growth=1.5) as bar:
+        finished(bar, 0, 0.5, 0.7)
+        assert bar._bar.postfix == "best=0.6, fits=0, failed=0, running=0, refit=9.0 s"
+        finished(bar, 1, 0.1, 0.1)
+        assert bar._bar.postfix.endswith("refit=9.0 s")
+        finished(bar, 2, 0.7, 0.9)
+        assert bar._bar.postfix.endswith("refit=12.0 s")
+    with make_bar(n_candidates=3, timeout=60.0, growth=1.5) as bar:
+        finished(bar, 0, 0.5, 0.7)
+        assert "refit" not in bar._bar.postfix
+
+
+def test_the_best_has_a_score_is_feasible_and_the_first_of_equals():
+    best = Best(score, greater_is_better=False, growth=2.0)
+    assert math.isnan(best.score)
+    assert best.refit_time == 0.0
+
+    def see(number, value, seconds, **known):
+        fold = FoldScore(number, 0, "ok", {"score": value}, fit_time=seconds)
+        best.finished(number, Candidate({}, (fold,), **known))
+        return best.score, best.refit_time
+
+    assert see(0, 3.0, 1.0) == (3.0, 2.0)
+    assert see(1, float("nan"), 9.0) == (3.0, 2.0)
+    assert see(2, 2.0, 9.0, constraint=0.1) == (3.0, 2.0)
+    assert see(3, 3.0, 9.0) == (3.0, 2.0)
+    assert see(4, 2.5, 4.0, constraint=0.0) == (2.5, 8.0)
 
 
 def test_a_bar_with_a_number_of_candidates_does_not_move_with_time():

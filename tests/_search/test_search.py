@@ -49,6 +49,7 @@ from sklearn_mvrsm import (
     Real,
     SearchSpace,
 )
+from sklearn_mvrsm._evaluation import FitJob
 from sklearn_mvrsm._search import loop
 
 X, y = make_classification(60, n_features=5, flip_y=0.2, random_state=0)
@@ -1243,6 +1244,16 @@ def test_time_enough_changes_nothing():
         make(timeout=1e6, n_pending=1).fit(X, y).cv_results_,
         make(n_pending=1).fit(X, y).cv_results_,
     )
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_only_on_request_time_is_left_for_the_refit(monkeypatch, refit):
+    monkeypatch.setattr(FitJob, "growth", 1e15)  # a refit takes longer than there is
+    options = {"timeout": 1e6, "n_iter": 5, "n_pending": 1, "refit": refit}
+    for asked in (False, True):
+        search = make(**options, timeout_includes_refit=asked).fit(X, y)
+        n_candidates = 1 if refit and asked else 5
+        assert len(search.cv_results_["params"]) == n_candidates
 
 
 def test_a_memory_limit_that_cannot_be_kept_is_refused_first(monkeypatch, tmp_path):
