@@ -165,7 +165,8 @@ def _contents(cell: CellType) -> object:
         return None
 
 
-def _names(code: CodeType) -> tuple[set[str], ...]:
+@functools.lru_cache(maxsize=4096)
+def _names(code: CodeType) -> tuple[frozenset[str], ...]:
     """Return the names of code.
 
     They are globals read, variables set, all, modules imported, and attributes set.
@@ -192,7 +193,7 @@ def _names(code: CodeType) -> tuple[set[str], ...]:
         elif isinstance(step.argval, CodeType):
             for mine, inner in zip(names, _names(step.argval), strict=True):
                 mine |= inner
-    return names
+    return tuple(map(frozenset, names))
 
 
 def _sources(modules: Collection[str], package: str | None) -> Parts:
@@ -227,7 +228,7 @@ def _file_of(module: str) -> str | None:
 def _reached(
     scope: Mapping[str, object],
     names: Collection[str],
-    attributes: set[str],
+    attributes: Collection[str],
     above: tuple[ModuleType, ...] = (),
 ) -> Parts:
     """Return globals by name; of modules that are not installed, what may be read."""

@@ -1076,8 +1076,13 @@ COPIES = {
 }
 
 
-@pytest.mark.parametrize("objects", OBJECTS)
-@pytest.mark.parametrize("form", SPACES)
+@pytest.mark.parametrize(
+    ("objects", "form"),
+    [
+        *((each, "list") for each in OBJECTS),
+        *(("equal lists", each) for each in SPACES if each != "list"),
+    ],
+)
 def test_a_copy_searches_the_same_space_and_proposes_the_same(objects, form, tmp_path):
     def codes(search):
         trials = search.fit(X).optimizer_.trials
