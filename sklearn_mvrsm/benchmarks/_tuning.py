@@ -167,12 +167,12 @@ def make_tuning(name: str, budget: int = 50) -> Problem:
         function,
         budget,
         n_initial=0,
-        first=lambda: _first(kind, *X.shape),
+        first=lambda: first(kind, *X.shape),
         outer=lambda params: outer_value(name, params),
     )
 
 
-def _first(kind: Kind, n: int, p: int) -> list[Params]:
+def first(kind: Kind, n: int, p: int) -> list[Params]:
     """Return what ``param_space="auto"`` would begin with, in a kind's space.
 
     Of several models each as it comes, and each one's best of what was learned.

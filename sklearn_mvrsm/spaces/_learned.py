@@ -43,6 +43,14 @@ LEARNED: dict[str, list[dict[str, Any]]] = {
         (280, 0.068, 170, 6, 0.58, 0.51, 0.0084, 1.8),
         (300, 0.18, 8, 3, 0.72, 0.55, 0.88, 0.92),
     ),
+    "hist_gradient_boosting": _table(
+        "max_iter learning_rate max_leaf_nodes min_samples_leaf "
+        "l2_regularization max_features",
+        (300, 0.023, 4, 1, 0.41, 0.3),
+        (300, 0.5, 4, 1, 2.7, 0.3),
+        (300, 0.076, 14, 1, 2.3, 0.44),
+        (300, 0.022, 5, 2, 0.63, 0.47),
+    ),
     "random_forest": _table(
         "max_features min_samples_leaf max_samples",
         (0.84, 3, 0.81),

@@ -74,6 +74,7 @@ def test_variants_are_compared_with_the_plain_search_of_other_seeds():
     ("variant", "library"),
     [
         ("plain", "sklearn"),
+        ("portfolio", "sklearn"),
         ("random", "sklearn"),
         ("halving", "sklearn"),
         ("tpe-hyperband", "optuna"),
