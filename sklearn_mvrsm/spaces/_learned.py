@@ -51,6 +51,16 @@ LEARNED: dict[str, list[dict[str, Any]]] = {
         (300, 0.076, 14, 1, 2.3, 0.44),
         (300, 0.022, 5, 2, 0.63, 0.47),
     ),
+    "mlp": [
+        {"hidden_layer_sizes": (16,), "activation": "tanh", "alpha": 0.1}
+        | {"solver": "lbfgs"},
+        {"hidden_layer_sizes": (256, 256, 256), "activation": "relu", "alpha": 1.8e-07}
+        | {"solver": "adam", "learning_rate_init": 0.00014},
+        {"hidden_layer_sizes": (64, 64, 64), "activation": "tanh", "alpha": 0.09}
+        | {"solver": "lbfgs"},
+        {"hidden_layer_sizes": (256, 256, 256), "activation": "tanh", "alpha": 2.4e-06}
+        | {"solver": "adam", "learning_rate_init": 0.00014},
+    ],
     "random_forest": _table(
         "max_features min_samples_leaf max_samples",
         (0.84, 3, 0.81),

@@ -559,9 +559,10 @@ def test_what_was_learned_is_in_the_space(space, module, name, quick, sizes):
     learned = spaces.portfolio(estimator, prefix="m__", **sizes)
     codes = {ready.encode(params).tobytes() for params in learned}
     assert len(codes) == len(learned) <= 10
+    n_left_out = 2 if space == "mlp" and sizes else 0  # lbfgs, where there is much data
     if sizes.get("n_features") != 1:
-        assert len(learned) >= 4
-        assert len(learned) == len(LEARNED[space])
+        assert len(LEARNED[space]) >= 4
+        assert len(learned) == len(LEARNED[space]) - n_left_out
 
 
 def test_a_portfolio_keeps_its_numbers_but_for_ranges_that_move():
