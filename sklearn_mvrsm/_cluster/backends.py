@@ -273,9 +273,7 @@ class DaskCluster:
             self._running.discard(future)
             try:
                 result = future.result()
-            except (
-                BaseException
-            ) as error:  # a cancelled one raises what is no Exception
+            except BaseException as error:  # what a cancelled one raises, too
                 result = Lost(error)
             on_done(result)
 
