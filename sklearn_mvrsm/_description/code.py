@@ -165,12 +165,19 @@ def _contents(cell: CellType) -> object:
         return None
 
 
-@functools.lru_cache(maxsize=4096)
 def _names(code: CodeType) -> tuple[frozenset[str], ...]:
     """Return the names of code.
 
     They are globals read, variables set, all, modules imported, and attributes set.
     """
+    try:
+        return _known_names(code)
+    except TypeError:  # it was made with constants that have no hash
+        return _known_names.__wrapped__(code)
+
+
+@functools.lru_cache(maxsize=4096)
+def _known_names(code: CodeType) -> tuple[frozenset[str], ...]:
     names: tuple[set[str], ...] = set(), set(), set(), set(), set()
     read, stored, named, imported, attributes = names
     module = ""

@@ -289,6 +289,8 @@ class SearchLoop:
         self._tell(n)  # no proposal waits for them
 
     def _is_over(self, evaluator: Evaluator) -> bool:
+        if self._timeout is not None and self._reserved() >= self._timeout:
+            return True  # as a checkpoint may tell before the first fit starts
         return self._stopped or time.monotonic() >= self._end(evaluator)
 
     def _tell(self, n: int) -> None:

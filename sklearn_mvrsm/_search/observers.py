@@ -89,7 +89,9 @@ def _whole(values: list[int]) -> IntArray:
 
 
 class Best(Observer):
-    """Knows the best candidate so far.
+    """Knows the best candidate so far, the first of those with the best mean score.
+
+    It satisfies the constraint, if there is one.
 
     Parameters
     ----------
@@ -98,15 +100,14 @@ class Best(Observer):
     greater_is_better : bool
         Whether the best score is the highest.
     growth : float
-        How much longer than on a fold the best candidate is fitted in the end; 0 if it
-        is not fitted again.
+        How much longer than on a fold the refit takes; 0 if there is none.
 
     Attributes
     ----------
     score : float
         Its score; nan while there is none.
     refit_time : float
-        Seconds that its last fit is expected to take; 0 while there is none.
+        Seconds that its refit should take; 0 while there is none.
     """
 
     def __init__(
@@ -119,15 +120,18 @@ class Best(Observer):
         self._sign = 1.0 if greater_is_better else -1.0
         self._growth = growth
         self.score, self.refit_time = math.nan, 0.0
+        self._number = 0
 
     def finished(self, number: int, candidate: Candidate) -> None:
         """Compare a candidate with the best one."""
         score = self._score(candidate)
         if not (candidate.is_feasible and math.isfinite(score)):
             return
-        if not self._sign * score <= self._sign * self.score:
+        is_first = score == self.score and number < self._number
+        if is_first or not self._sign * score <= self._sign * self.score:
             mean = sum(fold.fit_time for fold in candidate.folds) / len(candidate.folds)
-            self.score, self.refit_time = score, self._growth * mean
+            self.score, self._number = score, number
+            self.refit_time = max(self._growth * mean, 0.0)  # clocks may be set back
 
 
 _TIME_FORMAT = "{l_bar}{bar}| {n}/{total:g} s{postfix}"
@@ -248,7 +252,7 @@ class ProgressBar(Observer):
             shown[f"{self._unit}s"] = self._n_done
         shown["failed"] = self._n_failed
         shown["running"] = min(self._n_open, self._n_slots)
-        if self._timeout is not None and best.refit_time > 0.0:
+        if self._timeout is not None and best.refit_time >= 0.05:
             shown["refit"] = f"{best.refit_time:.1f} s"
         self._bar.set_postfix(shown, refresh=False)
 

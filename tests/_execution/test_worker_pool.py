@@ -333,7 +333,7 @@ def test_an_answer_in_time_counts_even_if_nobody_could_read_it(pool, tmp_path, p
     pool.submit("nap", note_and_nap, str(tmp_path), timeout=1000.0)
     wait_until_there(tmp_path)
     (run,) = pool._runs()  # its limit is short from here on: the start may take longer
-    run.task = replace(run.task, timeout=6.0)
+    run.task = pool._open["nap"] = replace(run.task, timeout=6.0)
     run.deadline = time.monotonic() + 6.0
     hold_the_lock(7.0)
     assert outcomes(pool) == {"nap": Returned(None)}

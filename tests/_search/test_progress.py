@@ -119,8 +119,10 @@ def test_the_best_has_a_score_is_feasible_and_the_first_of_equals():
     assert see(0, 3.0, 1.0) == (3.0, 2.0)
     assert see(1, float("nan"), 9.0) == (3.0, 2.0)
     assert see(2, 2.0, 9.0, constraint=0.1) == (3.0, 2.0)
-    assert see(3, 3.0, 9.0) == (3.0, 2.0)
-    assert see(4, 2.5, 4.0, constraint=0.0) == (2.5, 8.0)
+    assert see(4, 3.0, 9.0) == (3.0, 2.0)
+    assert see(6, 2.5, 4.0, constraint=0.0) == (2.5, 8.0)
+    assert see(5, 2.5, 3.0) == (2.5, 6.0)  # it ended later, and was asked for before
+    assert see(7, 2.4, -3.0) == (2.4, 0.0)
 
 
 def test_a_bar_with_a_number_of_candidates_does_not_move_with_time():

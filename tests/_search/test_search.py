@@ -1256,9 +1256,19 @@ def test_only_on_request_time_is_left_for_the_refit(monkeypatch, refit):
     monkeypatch.setattr(FitJob, "growth", 1e15)  # a refit takes longer than there is
     options = {"timeout": 1e6, "n_iter": 5, "n_pending": 1, "refit": refit}
     for asked in (False, True):
-        search = make(**options, timeout_includes_refit=asked).fit(X, y)
+        search = make(Bowl(wait=0.02), **options, timeout_includes_refit=asked)
         n_candidates = 1 if refit and asked else 5
-        assert len(search.cv_results_["params"]) == n_candidates
+        assert len(search.fit(X, y).cv_results_["params"]) == n_candidates
+
+
+def test_a_checkpoint_may_leave_time_for_the_refit_alone(monkeypatch, tmp_path):
+    options = {"n_pending": 1, "checkpoint": tmp_path / "journal", "timeout": 1e6}
+    make(Bowl(wait=0.02), n_iter=2, **options).fit(X, y)
+    monkeypatch.setattr(FitJob, "growth", 1e15)
+    search = make(Bowl(wait=0.02), n_iter=5, **options, timeout_includes_refit=True)
+    search.fit(X, y)
+    assert set(search.fit_log_["slot"]) == {-1}
+    assert len(search.cv_results_["params"]) == 1
 
 
 def test_a_memory_limit_that_cannot_be_kept_is_refused_first(monkeypatch, tmp_path):
