@@ -242,6 +242,6 @@ def test_a_score_that_is_no_number_is_misuse(scorer, raises):
 def test_all_data_have_more_rows_than_a_fold_trains_on():
     splits = [(range(40), range(40, 60)), (range(20), range(20, 60))]
     frame = pd.DataFrame(np.zeros((60, 2)))
-    for data in (np.zeros((60, 2)), frame, sparse.eye_array(60).tocsr()):
+    for data in (np.zeros((60, 2)), frame, sparse.eye(60, format="csr")):
         job = FitJob(LogisticRegression(), data, None, splits, None)
         assert job.growth == 2.0
