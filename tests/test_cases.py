@@ -275,6 +275,7 @@ def alive(pid):
     return bool(out) and not out.startswith("Z")  # a zombie is dead for our purpose
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_o5_timeout(tmp_path, n_jobs, late_if):
     late_if(lambda params: params["hang"])
