@@ -29,6 +29,7 @@ if sys.platform != "linux":
         allow_module_level=True,
     )
 
+pytestmark = pytest.mark.long
 TESTS = Path(__file__).parent
 LIMIT = 900.0  # seconds for one case: generous, the machine may be busy
 GONE_IN = 3.0  # seconds in which every process must be gone
@@ -483,7 +484,6 @@ def test_data_are_sent_once(finished):
     assert finished.seen["fastest_ms"] < 1.0 + 4.0  # 4.0 for a busy machine
 
 
-@pytest.mark.long
 @one_case("cpu time")
 def test_the_engine_wastes_no_cpu_time(finished):
     # The figure is in the benchmarks, as 1.05 here would be a test of the machine:
@@ -530,7 +530,6 @@ def test_nothing_that_a_fit_has_started_outlives_it(finished):
     assert finished.code == 0
 
 
-@pytest.mark.long
 @one_case("stop of the parent", "stop of all")
 def test_what_is_stopped_and_goes_on_is_not_late(finished):
     assert finished.seen["statuses"] == ["ok"] * 20
