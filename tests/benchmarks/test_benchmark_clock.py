@@ -65,6 +65,12 @@ def test_variants_are_compared_with_the_plain_search_of_other_seeds():
     # after 10: 0.2 against 0.4, and 0.2 against 0.2
     assert quick.validated[-1][0] == pytest.approx(np.mean([-0.5, 0.0]))
     assert quick.outer[-1][0] == pytest.approx(-0.5)
+    _, quick, none = clock.compare(curves, "quick")
+    # quick has its own 0.2 after 5 and 2.5 of 10, and 0.2 of the other seed as well
+    assert quick.ratio[0] == pytest.approx(np.log([0.25, 0.5]).mean())
+    assert quick.overtaken[0] == pytest.approx(np.log(0.5))
+    assert none.overtaken[0] == pytest.approx(np.log(0.5))
+    plain, quick, _ = clock.compare(curves)
     written = clock.as_text([plain, quick])
     ratios = "0.22 (nan to nan) | 0.46 (nan to nan) | 100% | 1.39 (nan to nan)"
     assert f"| quick | {ratios} |" in written
