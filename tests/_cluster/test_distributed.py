@@ -298,6 +298,7 @@ def test_an_interrupt_keeps_what_has_finished(cluster, tmp_path):
     assert interrupted.best_params_ == {"fault": None, "folder": None}
 
 
+@pytest.mark.long
 def test_a_machine_that_is_lost_costs_no_more_than_its_fit(cluster, tmp_path):
     with Evaluator(job(scorer=worker_pid)) as evaluator:
         evaluator.submit(0, {"fault": "wait_for_go", "folder": str(tmp_path)}, [0])
@@ -323,6 +324,7 @@ with Client(sys.argv[1]), parallel_config("dask"):
 
 
 # not ray: its processes are those of the program, and it ends them itself
+@pytest.mark.long
 @pytest.mark.parametrize("cluster", [dask], ids=["dask"], indirect=True)
 def test_nothing_outlives_a_search_that_is_killed(cluster, tmp_path):
     command = [sys.executable, "-c", KILLED, cluster, str(tmp_path)]
