@@ -19,16 +19,12 @@ from sklearn.svm import SVC
 
 from sklearn_mvrsm import Categorical, Integer, MVRSMSearchCV, Ordinal, Real
 
-optuna = pytest.importorskip("optuna")
-
-from optuna.distributions import (  # noqa: E402
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
-from optuna.trial import TrialState  # noqa: E402
-
-from sklearn_mvrsm.optuna import to_study  # noqa: E402
+optuna = pytest.importorskip("optuna", reason="optuna is not installed")
+to_study = pytest.importorskip("sklearn_mvrsm.optuna").to_study
+CategoricalDistribution = optuna.distributions.CategoricalDistribution
+FloatDistribution = optuna.distributions.FloatDistribution
+IntDistribution = optuna.distributions.IntDistribution
+TrialState = optuna.trial.TrialState
 
 X, y = load_iris(return_X_y=True)
 SPACE = {

@@ -15,7 +15,7 @@ def n_threads():
     """Of each BLAS that is loaded."""
     infos = [each for each in threadpool_info() if each["user_api"] == "blas"]
     if not infos:
-        pytest.skip("threadpoolctl knows no BLAS here")
+        pytest.skip("threadpoolctl knows no BLAS here, such as Accelerate on macOS")
     return {each["num_threads"] for each in infos}
 
 
