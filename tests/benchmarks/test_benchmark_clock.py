@@ -101,6 +101,15 @@ def test_every_search_scores_the_same_folds(keel, variant, library, monkeypatch)
     assert (found.planned < np.inf) == (variant == "plain")
 
 
+def test_what_was_learned_is_tried_first(keel, monkeypatch):
+    given = {}
+    monkeypatch.setattr(clock, "ours", lambda *task, **options: given.update(options))
+    clock.search("svm-bupa", "portfolio", 0, 100, planned=1.0)
+    first = make_problem("tuning-svm-bupa").first()
+    assert len(first) > 4
+    assert given["initial_points"] == first
+
+
 @pytest.mark.parametrize("variant", clock.TABLE_VARIANTS)
 def test_a_table_is_searched_by_its_training_times(variant, monkeypatch):
     original, values = make_problem("func3c"), []
