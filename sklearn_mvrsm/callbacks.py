@@ -174,7 +174,8 @@ class StopAtScore:
     Parameters
     ----------
     score : float
-        The best score at least; in ``minimize``, the lowest value at most.
+        A search ends once its best score is at least this; ``minimize`` once its lowest
+        value is at most this.
 
     Raises
     ------

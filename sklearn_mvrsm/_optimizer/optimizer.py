@@ -80,9 +80,10 @@ class MVRSMOptimizer:
     method : {"mvrsm", "paper"}, default="mvrsm"
         The default method, or the algorithm as published [1]_.
     n_initial_points : int or None, default=None
-        Configurations drawn at random before the surrogate is used, those told
-        without being asked for included. None: ``min(24, 6 + d // 3)`` for a
-        space of ``d`` coordinates; 24 for ``method="paper"``.
+        Configurations before the surrogate is used, drawn at random but for the
+        default and those enqueued or told, which count. None: ``min(24, 6 + d // 3)``
+        for ``d`` parameters, where the choice among alternatives counts as one; 24 for
+        ``method="paper"``.
     random_state : int or None, default=None
         Seed. The proposals are a function of it and of the calls made.
     n_iter : int or None, default=None

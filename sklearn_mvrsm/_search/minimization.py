@@ -80,7 +80,8 @@ def minimize(
     space : SearchSpace, dict or list of dict
         What may be proposed.
     n_iter : int or None
-        Number of evaluations, at least 1. None: as many as ``timeout`` holds.
+        Number of evaluations, at least 1. None: as many as fit in ``timeout``, which
+        is needed then.
     method, n_initial_points, random_state, include_default
         As for :class:`MVRSMOptimizer`.
     initial_points : sequence of mapping, default=()
@@ -102,9 +103,9 @@ def minimize(
         cloudpickle: each has a copy. Under a joblib backend of dask or ray they run
         there.
     n_pending : int, default=None
-        Number of configurations in flight: one is proposed from exactly the results of
-        those before it but for the last ``n_pending - 1``. None: ``n_jobs``. Set it
-        to have the same configurations for any ``n_jobs``.
+        Number of configurations in flight. Proposal k is made from exactly the results
+        of the first ``k - n_pending``. None: as many as ``n_jobs``. Set it to have the
+        same configurations for any ``n_jobs``.
     fit_timeout : float, default=None
         Seconds for one evaluation. Then it is killed, whatever it does.
     fit_memory_limit : int, default=None

@@ -66,10 +66,12 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         search then begins with the default and `spaces.portfolio`, as far as these
         are half of ``n_iter`` at most.
     n_iter : int or None, default=50
-        Number of candidates in all. None: as many as ``timeout`` holds.
+        Number of candidates in all. None: as many as fit in ``timeout``, which is
+        needed then.
     n_initial_points : int, default=None
-        How many of them are random, at the start. None: a rule of the number of
-        parameters, at most 24.
+        How many candidates there are before the model proposes any: the default,
+        ``initial_points``, ``known_results``, and random ones for the rest. None:
+        ``6 + d // 3`` for ``d`` parameters, at most 24.
     initial_points : list of dict or fitted search, default=None
         Candidates to evaluate first, such as earlier winners; of a search, its best
         five. They count among the random ones.
@@ -118,8 +120,9 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         refitted. Fits that cannot end in time, at the pace of those before, are not
         begun.
     timeout_includes_refit : bool, default=False
-        Whether to end earlier than ``timeout`` by what the refit of the best mean score
-        so far should take: as long as its fits did, in proportion to their rows.
+        Whether the refit is part of ``timeout``. If so, the search ends earlier by the
+        time that the refit should take: the mean time of the fits of the best candidate
+        so far, scaled to all rows.
     checkpoint : str or path-like, default=None
         File in which every finished fit is kept: a journal of JSON lines.
         If it exists, the search goes on where it ended, as if it had never been
@@ -149,10 +152,11 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
     Attributes
     ----------
     cv_results_ : dict of str to array or list
-        A row a candidate, with the columns of ``GridSearchCV``, and ``status``
+        One row per candidate, with the columns of ``GridSearchCV``, and ``status``
         ("ok", "error", "timeout", "out_of_memory", "crashed"), ``split{k}_status``
-        (those and "skipped") and ``split{k}_error`` (text, empty when ok). The value of
-        a ``constraint`` is there, too.
+        (those and "skipped") and ``split{k}_error`` (text, empty when ok). A candidate
+        that ``racing`` gave up is "ok", with nan as its mean score. The value of a
+        ``constraint`` is there, too.
     best_estimator_ : estimator
         Fitted on all data with the best parameters, if ``refit``.
     best_score_ : float
@@ -169,6 +173,8 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         Seconds of the refit.
     multimetric_ : bool
         Whether there are several metrics.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if the best estimator has them.
     space_ : SearchSpace
         The space that was searched.
     optimizer_ : MVRSMOptimizer
@@ -176,10 +182,10 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
     cv_ : splitter
         Gives the folds that were used, again and again.
     fit_log_ : dict of str to array
-        A row a fit: ``candidate`` (-1 where the search ended before it did), ``fold``,
-        ``status``, ``slot`` (-1 where it did not run here), ``start`` and ``finish``
-        (seconds since the search began). A fit that was ended since nobody wanted its
-        result any more has the status "killed".
+        One row per fit: ``candidate`` (-1 where the search ended before it did),
+        ``fold``, ``status``, ``slot`` (-1 where it did not run here), ``start`` and
+        ``finish`` (seconds since the search began). A fit that was stopped because its
+        result was no longer needed has the status "killed".
 
     Notes
     -----
@@ -201,9 +207,9 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
     default=)``), and otherwise the estimator's own values, which are also known where
     they are None to XGBoost, LightGBM or CatBoost. A value that the space does not
     have is replaced by the one that is nearest: a number in the scale of its parameter,
-    an estimator of the same class; the first of other categories. Of several
-    alternatives it is of the one that the estimator is. There is no such candidate
-    where nothing is known of any parameter, or a constraint forbids it.
+    an estimator of the same class; the first of other categories. Where the space has
+    alternatives, it is taken from the one that describes the estimator. There is no
+    such candidate where nothing is known of any parameter, or a constraint forbids it.
 
     ``racing`` compares a candidate with the best one known when it was asked for, fold
     by fold. From the paired differences it predicts the difference of the final means;

@@ -182,7 +182,7 @@ def portfolio(
     n_samples: int | None = None,
     n_features: int | None = None,
 ) -> list[Params]:
-    """Return configurations that are worth to be tried first, the best first.
+    """Return configurations that are worth trying first, the best first.
 
     They are few that complement each other and the estimator as it comes, learned on
     open data sets of at most 400 rows. ``param_space="auto"`` begins with them; for
