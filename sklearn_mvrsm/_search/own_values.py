@@ -18,7 +18,8 @@ from sklearn_mvrsm._space import Integer, Parameter, Real, Wanted, is_integer, i
 __all__ = ["data_sizes", "own_values"]
 
 
-# Names of one parameter in the libraries below; tables have the first.
+# Names of one parameter in the libraries below; tables have the first. Another name
+# that a table has is a parameter of its own there.
 _SYNONYMS = (
     ("learning_rate", "eta", "shrinkage_rate"),
     ("n_estimators", "iterations", "num_iterations", "num_boost_round", "num_trees"),
@@ -74,6 +75,7 @@ _LIBRARIES: dict[str, dict[str, Any]] = {
         "max_delta_step": 0.0,
         "cat_smooth": 10.0,
         "cat_l2": 10.0,
+        "alpha": 0.9,
         "drop_rate": 0.1,
         "skip_drop": 0.5,
         "max_drop": 50,
@@ -191,8 +193,10 @@ def _readings(
 ) -> Sequence[object]:
     """Return the value of a parameter, and the number that it means if there is one."""
     library = _library(owner)
-    names = next((each for each in _SYNONYMS if library and name in each), (name,))
-    value = next((own[each] for each in names if own.get(each) is not None), None)
+    names = _synonyms(name, library)
+    # itself first: what LightGBM's constructor has by default is never None
+    given = (own[each] for each in (name, *names) if own.get(each) is not None)
+    value = next(given, None)
     if value is None and names[0] in library:
         known = library | (_GBLINEAR if own.get("booster") == "gblinear" else {})
         meant = known[names[0]]
@@ -206,6 +210,13 @@ def _readings(
         if isinstance(parameter, Real) and is_integer(value):
             return [value / size]
     return [value, *_limit(name, value), *_meaning(name, value, parameter, sizes)]
+
+
+def _synonyms(name: str, library: Mapping[str, object]) -> tuple[str, ...]:
+    for names in _SYNONYMS:
+        if library and name in names and (name == names[0] or name not in library):
+            return names
+    return (name,)
 
 
 def _library(owner: object) -> dict[str, object]:

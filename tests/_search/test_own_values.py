@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from lightgbm import LGBMClassifier
+from lightgbm import LGBMClassifier, LGBMRegressor
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_wine
@@ -104,6 +104,28 @@ def first(estimator, space, X=X):
             },
             {"max_depth": 12, "bagging_fraction": 0.7, "drop_rate": 0.1},
         ),
+        (
+            LGBMClassifier(num_iterations=20, lambda_l2=2.0, feature_fraction=0.5),
+            {
+                "num_iterations": Integer(10, 500),
+                "lambda_l2": Real(0.0, 9.0),
+                "feature_fraction": Real(0.1, 1.0),
+                "lambda_l1": Real(0.0, 9.0),
+            },
+            {
+                "num_iterations": 20,
+                "lambda_l2": 2.0,
+                "feature_fraction": 0.5,
+                "lambda_l1": 0.0,
+            },
+        ),
+        (
+            LGBMRegressor(objective="quantile", alpha=0.7),
+            {"alpha": Real(0.05, 0.95), "reg_alpha": Real(0.0, 9.0)},
+            {"alpha": 0.7, "reg_alpha": 0.0},
+        ),
+        (LGBMRegressor(), {"alpha": Real(0.05, 0.95)}, {"alpha": 0.9}),
+        (XGBClassifier(alpha=0.5), {"reg_alpha": Real(0.0, 9.0)}, {"reg_alpha": 0.5}),
         (
             CatBoostClassifier(n_estimators=20),
             {
