@@ -1,4 +1,4 @@
-"""When all that was tried has failed in the same way: what no candidate can cure."""
+"""When all that was tried has failed in the same way."""
 
 import re
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ __all__ = ["CommonFailure"]
 
 
 _FEWEST = 3
+_FEWEST_NUMBERS = 8
 _SLOTS_FACTOR = 2
 _CLOCK_TIME = re.compile(r"\b\d\d:\d\d:\d\d\b")  # XGBoost puts it into messages
 
@@ -27,7 +28,9 @@ class CommonFailure(Observer):
     must have raised the same, or have crashed alike; numbers in the messages count.
     Nor may a choice explain it: a family that was not tried might succeed. So each
     alternative and each estimator on offer must have failed, and of other categories
-    more than one value.
+    more than one value. Nor may a number: where a fit that failed has one, there are
+    eight candidates at least. They are spread over the ranges of the numbers, so that
+    values in a fifth of one range, or in more, would most likely have been tried.
 
     Parameters
     ----------
@@ -91,7 +94,9 @@ class CommonFailure(Observer):
                 return
             self._n_alike += 1
         is_news = self._n_alike > n_before
-        if is_news and self._n_alike >= self._n_first and not self._is_explained():
+        if not is_news or self._n_alike < self._n_first or self._is_explained():
+            return
+        if self._n_alike < self._space.cardinality:  # else there is no other one
             raise ValueError(self._text())
 
     @property
@@ -102,9 +107,13 @@ class CommonFailure(Observer):
         """Return whether what failed shares a choice that others need not make."""
         space = self._space
         points = np.array([space.encode(each.params) for each in self._alike])
+        # where the fit went well and the score failed, no number would help
+        has_fitted = all(f.test_scores is not None for f in self._failed[0].folds)
         for j in np.flatnonzero(space.active(points).all(axis=0)):
             parameter = space.parameters[j].parameter
             if not isinstance(parameter, Categorical | Ordinal):
+                if not has_fitted and len(points) < _FEWEST_NUMBERS:
+                    return True
                 continue
             families = space.parameters[j].name is None or any(
                 hasattr(value, "fit") for value in parameter.values
@@ -118,7 +127,10 @@ class CommonFailure(Observer):
         unit, run, tried = self._objective.unit, "search", "candidates"
         if unit != "fit":
             run, tried = "run", f"{unit}s"
-        hint = f"Set 'error_score' to a number to have the {run} go on nevertheless."
+        hint = (
+            f"If others may succeed, set 'error_score' to a number: then the {run} "
+            "goes on."
+        )
         if self._settings.checkpoint is not None:
             hint += (
                 " The checkpoint keeps these failures: once their cause is mended, "
@@ -127,8 +139,8 @@ class CommonFailure(Observer):
         n_iter = self._settings.n_iter
         share = self._n_alike if n_iter is None else f"{self._n_alike} of {n_iter}"
         return (
-            f"\nThe {run} ends after {share} {tried}: they all failed in the same "
-            f"way, and no other one seems able to cure that. {hint}\n"
+            f"\nThe {run} ends after {share} {tried}, as they all failed in the same "
+            f"way. {hint}\n"
             f"{describe_failures(self._alike, np.nan, unit)}"
         )
 

@@ -5,11 +5,11 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_mvrsm import Integer, MVRSMSearchCV, Real, SearchSpace
@@ -19,12 +19,13 @@ from sklearn_mvrsm._search.objective import Objective
 from sklearn_mvrsm._search.settings import Settings
 
 X, y = load_iris(return_X_y=True)
-NUMBERS = SearchSpace({"x": Real(0.0, 1.0)})
+KINDS = SearchSpace({"kind": list("pqrstuvwx")})
+NUMBERS = SearchSpace({"kind": list("pqrstuvwx"), "x": Real(0.0, 1.0)})
 TREE, LINEAR, SUPPORT = DecisionTreeClassifier(), LogisticRegression(), SVC()
 FAMILIES = SearchSpace(
     {"clf": [TREE, LINEAR, SUPPORT], "clf__max_depth": Integer(1, 9).when(clf=TREE)}
 )
-ALTERNATIVES = SearchSpace([{"a": [1]}, {"b": [2]}, {"c": [3]}])
+ALTERNATIVES = SearchSpace([{"a": [1]}, {"b": [2]}, {"c": [3, 4]}])
 
 
 def text(message, type_name="ValueError"):
@@ -32,7 +33,7 @@ def text(message, type_name="ValueError"):
     return f"Traceback (most recent call last):\n{frames}{type_name}: {message}\n"
 
 
-def ended_after(errors, params=None, space=NUMBERS, n_slots=1, n_splits=2, **options):
+def ended_after(errors, params=None, space=KINDS, n_slots=1, n_splits=2, **options):
     """Return after how many candidates a search ends that fails so; None: never.
 
     Each of ``errors`` is that of both folds, or a pair (status, error), or a list of
@@ -63,6 +64,8 @@ def ended_after(errors, params=None, space=NUMBERS, n_slots=1, n_splits=2, **opt
 def fold_of(candidate, number, error):
     if error is None:
         return FoldScore(candidate, number, "ok", test_scores={"score": 0.5})
+    if error == "the scorer's":
+        return FoldScore(candidate, number, "error", test_scores={}, error=text(error))
     status, error = error if isinstance(error, tuple) else ("error", text(error))
     return FoldScore(candidate, number, status, error=error)
 
@@ -137,13 +140,35 @@ def test_a_number_for_failures_or_an_earlier_success_has_it_go_on(options, n_tri
         (ALTERNATIVES, [{"a": 1}, {"b": 2}] * 3, None),
         (ALTERNATIVES, [{"a": 1}, {"b": 2}, {"c": 3}], 3),
         # of another category, more than one value
-        (SearchSpace({"kind": list("pqr")}), [{"kind": "p"}] * 5, None),
-        (SearchSpace({"kind": list("pqr")}), [{"kind": each} for each in "pppq"], 4),
-        (SearchSpace({"kind": ["p"]}), [{"kind": "p"}] * 3, 3),
+        (KINDS, [{"kind": "p"}] * 5, None),
+        (KINDS, [{"kind": each} for each in "pppq"], 4),
+        (
+            SearchSpace({"one": ["p"], "kind": list("pqrs")}),
+            [{"one": "p", "kind": each} for each in "pqrs"],
+            3,
+        ),
     ],
 )
 def test_no_choice_may_explain_the_failure(space, params, n_tried):
     assert ended_after(["no"] * len(params), params, space) == n_tried
+
+
+@pytest.mark.parametrize(
+    ("error", "n_slots", "n_tried"),
+    [
+        ("no", 1, 8),
+        ("no", 5, 10),
+        ("the scorer's", 1, 3),
+        (("crashed", "killed"), 1, 8),
+    ],
+)
+def test_more_must_fail_where_a_number_may_explain_it(error, n_slots, n_tried):
+    assert ended_after([error] * 12, space=NUMBERS, n_slots=n_slots) == n_tried
+
+
+def test_where_there_is_no_other_candidate_the_search_ends_by_itself():
+    space = SearchSpace({"kind": list("pqr")})
+    assert ended_after(["no"] * 3, [{"kind": each} for each in "pqr"], space) is None
 
 
 # --- in a search --------------------------------------------------------------------
@@ -189,11 +214,21 @@ def ends(search, match, *, n_fits, n_rows=3, **params):
     return str(caught.value)
 
 
-def test_what_all_fits_raise_is_told_after_three_candidates():
-    message = ends(make(), "ArithmeticError: nothing can be done", n_fits=9)
-    assert "after 3 of 20 candidates" in message
-    assert "All the 9 fits failed." in message
+def test_what_all_fits_raise_is_told_after_eight_candidates():
+    message = ends(make(), "ArithmeticError: nothing can be done", n_fits=24, n_rows=8)
+    assert "after 8 of 20 candidates" in message
+    assert "All the 24 fits failed." in message
     assert "'error_score'" in message
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_search_goes_on_until_it_finds_the_fifth_of_a_range_that_is_allowed(seed):
+    X, y = make_classification(120, weights=[0.9], random_state=0)
+    space = {"nu": Real(0.01, 0.99), "gamma": Real(1e-3, 1.0, log=True)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search = make(NuSVC(), space, random_state=seed).fit(X, y)
+    assert set(search.cv_results_["status"]) == {"ok", "error"}
 
 
 def test_string_labels_are_told_to_be_refused_by_xgboost_at_once():
@@ -263,11 +298,12 @@ def test_a_bad_family_does_not_end_a_search():
 
 def test_a_resumed_search_ends_alike_and_may_be_told_to_go_on(tmp_path):
     path = tmp_path / "search.jsonl"
-    message = ends(make(checkpoint=path), "ArithmeticError", n_fits=9)
+    failing = {"n_fits": 24, "n_rows": 8}
+    message = ends(make(checkpoint=path), "ArithmeticError", **failing)
     assert "checkpoint" in message
-    ends(make(checkpoint=path), "ArithmeticError", n_fits=0)
-    search = make(checkpoint=path, error_score=0.0, n_iter=5)
-    with pytest.raises(ValueError, match="All the 15 fits failed"):
+    ends(make(checkpoint=path), "ArithmeticError", **failing | {"n_fits": 0})
+    search = make(checkpoint=path, error_score=0.0, n_iter=10)
+    with pytest.raises(ValueError, match="All the 30 fits failed"):
         search.fit(X, y)
     assert Counted.fits == 6
 

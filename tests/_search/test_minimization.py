@@ -160,14 +160,14 @@ def test_exceptions_can_be_failures(tmp_path):
 @pytest.mark.parametrize(
     ("error_score", "n_made", "message"),
     [
-        (np.nan, 3, "(?s)run ends after 3 of 8 evaluations: .*3 of 3 evaluations fail"),
-        (7.0, 8, "No finite value was found.\n8 of 8 evaluations failed"),
+        (np.nan, 8, "(?s)ends after 8 of 12 evaluations, .*8 of 8 evaluations fail"),
+        (7.0, 12, "No finite value was found.\n12 of 12 evaluations failed"),
     ],
 )
 def test_a_function_that_always_fails_alike_ends_it(error_score, n_made, message):
     with pytest.raises(ValueError, match=message) as info:
         minimize(
-            lambda params: 1 / 0, {"x": Real(0.0, 1.0)}, 8, error_score=error_score
+            lambda params: 1 / 0, {"x": Real(0.0, 1.0)}, 12, error_score=error_score
         )
     result = info.value.result
     assert (result.nfev, result.x, result.success) == (n_made, None, False)
