@@ -366,6 +366,8 @@ def scale_axis(ax: Any, side: str, axis: Axis, letters: int = _LETTERS) -> None:
             ax.set_xticklabels(names, rotation=20, ha="right", rotation_mode="anchor")
         return
     if axis.log:
+        if not np.isfinite(getattr(ax.dataLim, f"minpos{side}")):  # nothing is drawn
+            ax.set(**{f"{side}lim": (axis.low, axis.high)})
         ax.set(**{f"{side}scale": "log"})
     if 0 < len(axis.steps) <= _FEW_STEPS:
         ax.set(**{f"{side}ticks": axis.steps})

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from formulas import Formula, X, fitted, minus, plus, y
 from scipy.optimize import OptimizeResult
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
@@ -599,6 +600,16 @@ def test_every_candidate_is_a_point_for_each_parameter_that_it_has(mixed, plt):
     assert {round(each) for each in kind} == {0, 1, 2}
     with pytest.raises(ValueError, match="'ax' must be a subplot, to be divided, got"):
         display.plot(plt.figure().add_axes((0, 0, 1, 1)))
+
+
+def test_a_parameter_that_no_candidate_has_is_an_empty_picture(plt):
+    gamma = Real(1e-3, 1.0, log=True).when(kernel="rbf")
+    search = MVRSMSearchCV(
+        SVC(kernel="linear"), {"kernel": ["linear", "rbf"], "gamma": gamma}, n_iter=1
+    ).fit(*load_iris(return_X_y=True))
+    display = CandidatesDisplay.from_estimator(search).plot()
+    display.figure_.canvas.draw()
+    assert display.axes_[1].get_xlim() == (1e-3, 1.0)
 
 
 def test_failures_have_one_colour_and_nothing_else_has_it(mixed, plt):
