@@ -481,6 +481,22 @@ def test_values_that_the_estimators_settings_forbid_are_left_out(
         fit(estimator, params, X, y)
 
 
+@pytest.mark.parametrize(
+    ("penalty", "names"),
+    [
+        ("l1", {"C", "solver"}),
+        ("l2", {"C", "solver"}),
+        ("elasticnet", {"C", "solver", "l1_ratio"}),
+        (None, {"solver"}),
+    ],
+)
+def test_what_a_penalty_does_not_use_is_left_out(penalty, names):
+    if "penalty" in spaces.logistic_regression():
+        pytest.skip("before scikit-learn 1.8 the penalty itself is searched")
+    model = LogisticRegression(penalty=penalty, solver="saga")
+    assert set(spaces.from_estimator(model)) == names
+
+
 def test_a_linear_booster_has_no_parameters_of_trees():
     found = spaces.from_estimator(XGBClassifier(booster="gblinear"))
     assert set(found) == {"n_estimators", "learning_rate", "reg_lambda"}
