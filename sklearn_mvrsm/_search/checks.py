@@ -51,28 +51,33 @@ def check_names(estimator: BaseEstimator, space: SearchSpace) -> None:
             ) from error
 
 
-def check_metric_names(search: BaseSearchCV, objective: Objective) -> None:
-    """Refuse names of metrics that a search does not have, as far as they are known.
+def check_choice(search: BaseSearchCV, objective: Objective) -> None:
+    """Refuse a constraint or a rule as ``refit`` that does not suit a search.
 
     Parameters
     ----------
     search : MVRSMSearchCV
-        Its ``space_`` is there.
+        Its ``space_`` and ``n_splits_`` are there.
     objective : Objective
         Knows the metrics, and the constraint.
 
     Raises
     ------
     ValueError
-        If a constraint, or a rule of `selection` as ``refit``, names another one.
+        If a constraint, or a rule of `selection`, names a metric that there is not; if
+        such a rule cannot order the values of a parameter.
     """
     known = not callable(search.scoring)
     if known and objective.constraint is not None:
         multimetric = objective.multimetric
         objective.constraint.check_names(objective.names, multimetric=multimetric)
-    if hasattr(search.refit, "check_names"):
+    if hasattr(search.refit, "check_search"):
+        values: dict[str, list[object]] = {name: [] for name in search.space_.names}
+        for each in search.space_.parameters:
+            if each.name is not None and hasattr(each.parameter, "values"):
+                values[each.name] += each.parameter.values
         metrics = objective.names if known else None
-        search.refit.check_names(search.space_.names, metrics)
+        search.refit.check_search(values, metrics, search.n_splits_)
 
 
 def check_target(search: BaseSearchCV, y: object) -> None:

@@ -26,8 +26,8 @@ from sklearn_mvrsm._compat.sklearn import (
 from sklearn_mvrsm._evaluation import FitJob, FrozenFolds, Split, draw_folds
 from sklearn_mvrsm._search.best_estimator import BestEstimatorMixin, fit_best
 from sklearn_mvrsm._search.checks import (
+    check_choice,
     check_memory_limit,
-    check_metric_names,
     check_names,
     check_scorer_routing,
     check_target,
@@ -66,8 +66,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         search then begins with the default and `spaces.portfolio`, as far as these
         are half of ``n_iter`` at most.
     n_iter : int or None, default=50
-        Number of candidates in all. None: as many as fit in ``timeout``, which is
-        needed then.
+        Number of candidates in all. None: as many as fit in ``timeout``.
     n_initial_points : int, default=None
         How many candidates there are before the model proposes any: the default,
         ``initial_points``, ``known_results``, and random ones for the rest. None:
@@ -77,8 +76,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         five. They count among the random ones.
     include_default : bool, default=True
         Whether the first candidate (after ``initial_points``) is the estimator as it
-        is, so that the winner is never worse than that on the same folds. See the
-        Notes.
+        is, so that the winner is never worse than that on the same folds.
     scoring : str, callable, list, tuple or dict, default=None
         As for ``GridSearchCV``. Of several metrics the search follows the one that
         ``refit`` names, else the first.
@@ -91,8 +89,8 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         Score of a fit that failed. Such a candidate ranks behind all others whatever
         this is. "raise" raises what a fit raised; a fit that was stopped or crashed is
         a row nevertheless, with nan. Unless it is a number other than nan, the search
-        ends once its first candidates have all failed with the same exception: twice
-        as many as there are slots, three at least.
+        ends once its first candidates, three at least, and eight where a number may be
+        the reason, have all failed with the same exception.
     return_train_score : bool, default=False
         Whether ``cv_results_`` has training scores.
     verbose : int, default=0
@@ -112,21 +110,18 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         and the other folds of the candidate are skipped.
     fit_memory_limit : int, default=None
         Bytes of address space that one fit may ask for on top of what its process has
-        at the start, where the platform can enforce it (Linux). A fit that asks for
-        more fails.
+        at the start. A fit that asks for more fails. On Linux only.
     timeout : float, default=None
         Seconds for the whole search, from the start of its first fit. Then running fits
         are killed, the candidates that have finished are kept, and the best is
         refitted. Fits that cannot end in time, at the pace of those before, are not
         begun.
     timeout_includes_refit : bool, default=False
-        Whether the refit is part of ``timeout``. If so, the search ends earlier by the
-        time that the refit should take: the mean time of the fits of the best candidate
-        so far, scaled to all rows.
+        Whether the search ends earlier by the time that the refit should take: the mean
+        time of the fits of the best candidate so far, scaled to all rows.
     checkpoint : str or path-like, default=None
-        File in which every finished fit is kept: a journal of JSON lines.
-        If it exists, the search goes on where it ended, as if it had never been
-        interrupted; it is refused if it is of another search. See the Notes.
+        File that keeps every finished fit, a journal of JSON lines. If it exists, the
+        search goes on as if it had not ended; that of another search is refused.
     racing : bool or float, default=False
         Whether to give up a candidate after some of its folds, where the chance that
         it becomes the best one is below this error level; True is 0.05. Its other
@@ -154,9 +149,8 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
     cv_results_ : dict of str to array or list
         One row per candidate, with the columns of ``GridSearchCV``, and ``status``
         ("ok", "error", "timeout", "out_of_memory", "crashed"), ``split{k}_status``
-        (those and "skipped") and ``split{k}_error`` (text, empty when ok). A candidate
-        that ``racing`` gave up is "ok", with nan as its mean score. The value of a
-        ``constraint`` is there, too.
+        (those and "skipped"), ``split{k}_error`` (text, empty when ok), and the value
+        of a ``constraint``. What ``racing`` gave up is "ok", with a mean of nan.
     best_estimator_ : estimator
         Fitted on all data with the best parameters, if ``refit``.
     best_score_ : float
@@ -400,7 +394,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         self.space_ = make_space(self.param_space, self.estimator, X)
         check_names(job.estimator, self.space_)
         objective = objective_of(self, settings, scorers)
-        check_metric_names(self, objective)
+        check_choice(self, objective)
         settings = read_earlier_results(settings, self.space_, objective)
         default = None
         if settings.include_default:

@@ -21,6 +21,7 @@ __all__ = ["constrained", "one_standard_error"]
 Order = str | Sequence[object]
 
 _PREFIX = "param_"
+_FEWEST_FOLDS = 2
 _COLUMN = re.compile(r"status|(mean|std|rank|split\d+)_.+")  # but for parameters
 
 
@@ -78,6 +79,11 @@ class one_standard_error:  # used like a function, as operator.itemgetter is
         """Check what can be checked without results."""
         if not self.by:
             raise ValueError(f"'by' must name a parameter or column, got {self.by!r}")
+        match self.by:
+            case (str(), list()) as pair:
+                raise ValueError(
+                    f"'by' must be a list of such pairs, [{pair!r}], got {pair!r}"
+                )
         for _, order in self._keys():
             if isinstance(order, str) and order not in ("min", "max"):
                 raise ValueError(
@@ -108,18 +114,29 @@ class one_standard_error:  # used like a function, as operator.itemgetter is
         order = np.lexsort([-means[good], *(key[good] for key in reversed(keys))])
         return int(good[order[0]])
 
-    def check_names(
-        self, parameters: Collection[str], metrics: Collection[str] | None
+    def check_search(
+        self,
+        parameters: Mapping[str, Sequence[object]],
+        metrics: Collection[str] | None,
+        n_splits: int,
     ) -> None:
-        """Raise ValueError for a name that no search of these parameters will know.
+        """Raise ValueError for what cannot choose among the results of a search.
 
         Parameters
         ----------
-        parameters, metrics : collection of str
-            Names; None for metrics that are not known before the first fit.
+        parameters : mapping of str to sequence
+            Names, and what each may be if it is categorical, else ().
+        metrics : collection of str or None
+            Names; None if they are not known before the first fit.
+        n_splits : int
+            Number of folds.
         """
-        _check_names([name for name, _ in self._keys()], parameters)
+        for name, order in self._keys():
+            if (table := _possible(name, parameters)) is not None:
+                _ranks(table, name, order)
         _check_metric(self.metric, metrics)
+        if n_splits < _FEWEST_FOLDS:
+            raise _too_few(n_splits)
 
     def _keys(self) -> list[tuple[str, Order]]:
         listed = [self.by] if isinstance(self.by, str) else self.by
@@ -197,17 +214,21 @@ class constrained:  # used like a function, as operator.itemgetter is
             raise ValueError(self._refusal(values[usable & ~np.isnan(values)]))
         return int(np.argmax(np.where(usable & kept, means, -np.inf)))
 
-    def check_names(
-        self, parameters: Collection[str], metrics: Collection[str] | None
+    def check_search(
+        self,
+        parameters: Mapping[str, Sequence[object]],
+        metrics: Collection[str] | None,
+        n_splits: int,
     ) -> None:
-        """Raise ValueError for a name that no search of these parameters will know.
+        """Raise ValueError for what cannot choose among the results of a search.
 
         Parameters
         ----------
-        parameters, metrics : collection of str
-            Names; None for metrics that are not known before the first fit.
+        parameters, metrics, n_splits
+            As for `one_standard_error.check_search`.
         """
-        _check_names([self.column], parameters)
+        if (table := _possible(self.column, parameters)) is not None:
+            _numbers(table, self.column)
         _check_metric(self.metric, metrics)
 
     def _refusal(self, values: FloatArray) -> str:
@@ -225,13 +246,21 @@ class constrained:  # used like a function, as operator.itemgetter is
         )
 
 
-def _check_names(names: Sequence[str], parameters: Collection[str]) -> None:
-    for name in names:
-        if not (name.removeprefix(_PREFIX) in parameters or _COLUMN.fullmatch(name)):
-            raise ValueError(
-                f"{name!r} is neither a parameter nor a column; the parameters are "
-                f"{list(parameters)}"
-            )
+def _possible(
+    name: str, parameters: Mapping[str, Sequence[object]]
+) -> dict[str, np.ma.MaskedArray[Any, Any]] | None:
+    """Return a table of what a parameter may be; None for another column."""
+    values = parameters.get(name.removeprefix(_PREFIX))
+    if values is not None:
+        column = np.ma.empty(len(values), dtype=object)
+        column[:] = [*values]
+        return {name: column}
+    if _COLUMN.fullmatch(name):
+        return None
+    raise ValueError(
+        f"{name!r} is neither a parameter nor a column; the parameters are "
+        f"{list(parameters)}"
+    )
 
 
 def _check_metric(metric: str, metrics: Collection[str] | None) -> None:
@@ -262,11 +291,13 @@ def _standard_error(cv_results: Mapping[str, Any], metric: str, row: int) -> flo
     scores: list[float] = []
     while (column := f"split{len(scores)}_test_{metric}") in cv_results:
         scores.append(float(cv_results[column][row]))
-    if len(scores) < 2:
-        raise ValueError(
-            f"one_standard_error needs at least two folds, got {len(scores)}"
-        )
+    if len(scores) < _FEWEST_FOLDS:
+        raise _too_few(len(scores))
     return float(np.std(scores, ddof=1) / math.sqrt(len(scores)))
+
+
+def _too_few(n_splits: int) -> ValueError:
+    return ValueError(f"one_standard_error needs at least two folds, got {n_splits}")
 
 
 def _column(cv_results: Mapping[str, object], name: str) -> np.ma.MaskedArray[Any, Any]:

@@ -7,6 +7,7 @@ import pytest
 from formulas import Formula, X, fitted, minus, plus, y
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.model_selection import ShuffleSplit
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_mvrsm import Integer, MVRSMSearchCV, Real
@@ -148,6 +149,7 @@ def test_one_fold_has_no_standard_error():
         ("", "'by' must name"),
         ([], "'by' must name"),
         ([("size", "least")], "must be 'min', 'max' or a list of values, got 'least'"),
+        (("kind", ["b", "a"]), r"must be a list of such pairs, \[\('kind', "),
     ],
 )
 def test_orders_that_make_no_sense_are_refused_at_once(by, message):
@@ -278,14 +280,19 @@ def test_a_rule_follows_its_metric_among_several():
         (one_standard_error("max_depth", metric="auc"), "'metric' must be one of"),
         (constrained("param_depth", at_most=3), "'param_depth' is neither"),
         (constrained("mean_fit_time", at_most=1, metric="score"), "must be one of"),
+        (one_standard_error("criterion", "accuracy"), "'criterion' must hold numbers"),
+        (constrained("criterion", 1, metric="accuracy"), "must hold numbers .* 'gini'"),
+        (one_standard_error([("criterion", ["gini"])], "accuracy"), "lacks 'entropy'"),
+        (one_standard_error("max_depth", "accuracy"), "at least two folds, got 1"),
     ],
 )
-def test_names_that_no_search_knows_are_refused_before_any_fit(rule, message):
+def test_rules_that_suit_no_result_are_refused_before_any_fit(rule, message):
     fits = []
     search = MVRSMSearchCV(
         DecisionTreeClassifier(),
-        {"max_depth": Integer(1, 3)},
+        {"max_depth": Integer(1, 3), "criterion": ["gini", "entropy"]},
         n_iter=2,
+        cv=ShuffleSplit(1, random_state=0),
         scoring=["accuracy", "recall_macro"],
         refit=rule,
         callback=fits.append,
