@@ -51,6 +51,13 @@ LEARNED: dict[str, list[dict[str, Any]]] = {
         (300, 0.076, 14, 1, 2.3, 0.44),
         (300, 0.022, 5, 2, 0.63, 0.47),
     ),
+    "gradient_boosting": _table(
+        "n_estimators learning_rate max_depth min_samples_leaf subsample max_features",
+        (300, 0.059, 11, 5, 0.91, 0.042),
+        (190, 0.085, 1, 4, 1.0, 0.94),
+        (300, 0.034, 11, 29, 0.8, 0.79),
+        (74, 0.068, 11, 6, 0.54, 0.03125),
+    ),
     "mlp": [
         {"hidden_layer_sizes": (16,), "activation": "tanh", "alpha": 0.1}
         | {"solver": "lbfgs"},
