@@ -80,8 +80,8 @@ class MVRSMOptimizer:
     method : {"mvrsm", "paper"}, default="mvrsm"
         The default method, or the algorithm as published [1]_.
     n_initial_points : int or None, default=None
-        Configurations before the surrogate is used, drawn at random but for the
-        default and those enqueued or told, which count. None: ``min(24, 6 + d // 3)``
+        Configurations before the surrogate is used. The default and those enqueued or
+        told count; the others are drawn at random. None: ``min(24, 6 + d // 3)``
         for ``d`` parameters, where the choice among alternatives counts as one; 24 for
         ``method="paper"``.
     random_state : int or None, default=None

@@ -65,15 +65,23 @@ def check_choice(search: BaseSearchCV, objective: Objective) -> None:
     ------
     ValueError
         If a constraint, or a rule of `selection`, names a metric that there is not; if
-        such a rule cannot order the values of a parameter.
+        such a rule cannot order the categories of a parameter, or has too few folds.
+    TypeError
+        For the class of a rule.
     """
     known = not callable(search.scoring)
     if known and objective.constraint is not None:
         multimetric = objective.multimetric
         objective.constraint.check_names(objective.names, multimetric=multimetric)
     if hasattr(search.refit, "check_search"):
+        if isinstance(search.refit, type):
+            raise TypeError(
+                "'refit' must be a rule, such as one_standard_error(by='C'), got the "
+                f"class {search.refit.__name__}"
+            )
         values: dict[str, list[object]] = {name: [] for name in search.space_.names}
-        for each in search.space_.parameters:
+        all_may_occur = not search.space_.constraints and search.constraint is None
+        for each in search.space_.parameters if all_may_occur else ():
             if each.name is not None and hasattr(each.parameter, "values"):
                 values[each.name] += each.parameter.values
         metrics = objective.names if known else None

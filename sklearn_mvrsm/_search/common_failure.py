@@ -1,7 +1,7 @@
 """When all that was tried has failed in the same way."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from sklearn_mvrsm._search.failures import describe_failures, message_of
 from sklearn_mvrsm._search.objective import Objective
 from sklearn_mvrsm._search.observers import Observer
 from sklearn_mvrsm._search.settings import Settings
-from sklearn_mvrsm._space import Categorical, Ordinal, SearchSpace
+from sklearn_mvrsm._space import Categorical, Ordinal, Parameter, SearchSpace, is_real
 
 __all__ = ["CommonFailure"]
 
@@ -28,9 +28,8 @@ class CommonFailure(Observer):
     must have raised the same, or have crashed alike; numbers in the messages count.
     Nor may a choice explain it: a family that was not tried might succeed. So each
     alternative and each estimator on offer must have failed, and of other categories
-    more than one value. Nor may a number: where a fit that failed has one, there are
-    eight candidates at least. They are spread over the ranges of the numbers, so that
-    values in a fifth of one range, or in more, would most likely have been tried.
+    more than one value. Nor may a number: where all candidates have one, there must be
+    eight of them. The initial ones are spread over the ranges of the numbers.
 
     Parameters
     ----------
@@ -104,22 +103,30 @@ class CommonFailure(Observer):
         return [self._failed[k] for k in range(self._n_alike)]
 
     def _is_explained(self) -> bool:
-        """Return whether what failed shares a choice that others need not make."""
+        """Return whether values that were not tried might succeed."""
         space = self._space
         points = np.array([space.encode(each.params) for each in self._alike])
-        # where the fit went well and the score failed, no number would help
-        has_fitted = all(f.test_scores is not None for f in self._failed[0].folds)
-        for j in np.flatnonzero(space.active(points).all(axis=0)):
-            parameter = space.parameters[j].parameter
-            if not isinstance(parameter, Categorical | Ordinal):
-                if not has_fitted and len(points) < _FEWEST_NUMBERS:
-                    return True
+        active = space.active(points)
+        numeric = [
+            each.name is not None and _is_numeric(each.parameter)
+            for each in space.parameters
+        ]
+        if active[:, numeric].any(axis=1).all() and len(points) < _FEWEST_NUMBERS:
+            return True
+        coordinates: dict[str | None, list[int]] = {}
+        for j, each in enumerate(space.parameters):
+            coordinates.setdefault(each.name, []).append(j)
+        for name, own in coordinates.items():
+            if not active[:, own].any(axis=1).all():
                 continue
-            families = space.parameters[j].name is None or any(
-                hasattr(value, "fit") for value in parameter.values
-            )
-            n_needed = parameter.size if families else min(parameter.size, 2)
-            if len(np.unique(points[:, j])) < n_needed:
+            offered, tried = set(), set()
+            for j in own:  # several alternatives may have it
+                values = _categories(space.parameters[j].parameter)
+                offered |= {_key(value) for value in values}
+                codes = points[active[:, j], j].astype(int) if values else ()
+                tried |= {_key(values[code]) for code in codes}
+            families = name is None or any(is_fit for is_fit, _ in offered)
+            if len(tried) < (len(offered) if families else min(len(offered), 2)):
                 return True
         return False
 
@@ -143,6 +150,27 @@ class CommonFailure(Observer):
             f"way. {hint}\n"
             f"{describe_failures(self._alike, np.nan, unit)}"
         )
+
+
+def _categories(parameter: Parameter) -> Sequence[object]:
+    return [*parameter.values] if isinstance(parameter, Categorical | Ordinal) else []
+
+
+def _is_numeric(parameter: Parameter) -> bool:
+    """Return whether it is a number, or one of a list of several."""
+    if not isinstance(parameter, Categorical | Ordinal):
+        return True
+    return parameter.size > 2 and any(is_real(value) for value in parameter.values)
+
+
+def _key(value: object) -> tuple[bool, object]:
+    """Return whether a category is an estimator, and what tells it from others."""
+    is_estimator = hasattr(value, "fit")
+    try:
+        hash(value)
+    except TypeError:
+        return is_estimator, repr(value)
+    return is_estimator, (type(value), value)
 
 
 def _reasons(candidate: Candidate) -> list[tuple[str, str]]:

@@ -103,9 +103,9 @@ def minimize(
         cloudpickle: each has a copy. Under a joblib backend of dask or ray they run
         there.
     n_pending : int, default=None
-        Number of configurations in flight. Proposal k is made from exactly the results
-        of the first ``k - n_pending``. None: as many as ``n_jobs``. Set it to have the
-        same configurations for any ``n_jobs``.
+        Number of configurations in flight. Proposal k, from 1 on, is made from exactly
+        the results of the first ``k - n_pending``. None: as many as ``n_jobs``. Set it
+        to have the same configurations for any ``n_jobs``.
     fit_timeout : float, default=None
         Seconds for one evaluation. Then it is killed, whatever it does.
     fit_memory_limit : int, default=None

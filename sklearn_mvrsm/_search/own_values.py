@@ -213,8 +213,9 @@ def _readings(
 
 
 def _synonyms(name: str, library: Mapping[str, object]) -> tuple[str, ...]:
-    for names in _SYNONYMS:
-        if library and name in names and (name == names[0] or name not in library):
+    for first, *others in _SYNONYMS:
+        names = (first, *(each for each in others if each not in library))
+        if library and name in names:
             return names
     return (name,)
 

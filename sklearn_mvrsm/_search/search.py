@@ -73,7 +73,7 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         ``6 + d // 3`` for ``d`` parameters, at most 24.
     initial_points : list of dict or fitted search, default=None
         Candidates to evaluate first, such as earlier winners; of a search, its best
-        five. They count among the random ones.
+        five. They count towards ``n_initial_points``.
     include_default : bool, default=True
         Whether the first candidate (after ``initial_points``) is the estimator as it
         is, so that the winner is never worse than that on the same folds.
@@ -89,8 +89,8 @@ class MVRSMSearchCV(SummaryMixin, BestEstimatorMixin, BaseSearchCV):  # type: ig
         Score of a fit that failed. Such a candidate ranks behind all others whatever
         this is. "raise" raises what a fit raised; a fit that was stopped or crashed is
         a row nevertheless, with nan. Unless it is a number other than nan, the search
-        ends once its first candidates, three at least, and eight where a number may be
-        the reason, have all failed with the same exception.
+        ends once its first candidates (at least three, eight where they have numeric
+        parameters, and twice ``n_jobs``) have all failed with the same exception.
     return_train_score : bool, default=False
         Whether ``cv_results_`` has training scores.
     verbose : int, default=0

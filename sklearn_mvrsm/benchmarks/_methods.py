@@ -70,7 +70,7 @@ def mvrsm(problem: Meter, budget: int, seed: int) -> Sequence[float]:
 
 
 def mvrsm_portfolio(problem: Meter, budget: int, seed: int) -> Sequence[float]:
-    """Search by the default method, from what is worth to be tried first."""
+    """Search by the default method, from what is worth trying first."""
     first = problem.problem.first()[: budget // 2]
     return _ours(problem, budget, seed, "mvrsm", first)
 

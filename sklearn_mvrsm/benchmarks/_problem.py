@@ -123,7 +123,7 @@ class Problem:
     box : Box or None, default=None
         The space as a box, for problems that also work on plain arrays.
     first : callable, default=list
-        Returns params that are worth to be tried first: the model as it comes, and
+        Returns params that are worth trying first: the model as it comes, and
         what was learned elsewhere; none if nothing is known.
     outer : callable or None, default=None
         ``outer(params) -> float``, the value on data that are not searched on.

@@ -80,7 +80,7 @@ class Model:
 
 _ONE = {"n_jobs": 1, "random_state": 0}
 _FOREST = {**_ONE, "n_estimators": 60}
-# One tree for each class and round is slow in HistGradientBoosting.
+# One tree for each class and round is slow in scikit-learn's boosting.
 _FEW_CLASSES = tuple(
     name
     for name in (*CLASSES, *NUMBERS)

@@ -80,9 +80,10 @@ class one_standard_error:  # used like a function, as operator.itemgetter is
         if not self.by:
             raise ValueError(f"'by' must name a parameter or column, got {self.by!r}")
         match self.by:
-            case (str(), list()) as pair:
+            case (str(), given) if isinstance(self.by, tuple) and not _is_key(given):
                 raise ValueError(
-                    f"'by' must be a list of such pairs, [{pair!r}], got {pair!r}"
+                    "a pair of a name and an order must be in a list, "
+                    f"by=[{self.by!r}], got by={self.by!r}"
                 )
         for _, order in self._keys():
             if isinstance(order, str) and order not in ("min", "max"):
@@ -125,7 +126,8 @@ class one_standard_error:  # used like a function, as operator.itemgetter is
         Parameters
         ----------
         parameters : mapping of str to sequence
-            Names, and what each may be if it is categorical, else ().
+            Names, and what each may be if it is categorical and nothing forbids it,
+            else (). Numbers are not looked at.
         metrics : collection of str or None
             Names; None if they are not known before the first fit.
         n_splits : int
@@ -250,13 +252,13 @@ def _possible(
     name: str, parameters: Mapping[str, Sequence[object]]
 ) -> dict[str, np.ma.MaskedArray[Any, Any]] | None:
     """Return a table of what a parameter may be; None for another column."""
+    if _COLUMN.fullmatch(name):
+        return None
     values = parameters.get(name.removeprefix(_PREFIX))
     if values is not None:
         column = np.ma.empty(len(values), dtype=object)
         column[:] = [*values]
         return {name: column}
-    if _COLUMN.fullmatch(name):
-        return None
     raise ValueError(
         f"{name!r} is neither a parameter nor a column; the parameters are "
         f"{list(parameters)}"
@@ -294,6 +296,16 @@ def _standard_error(cv_results: Mapping[str, Any], metric: str, row: int) -> flo
     if len(scores) < _FEWEST_FOLDS:
         raise _too_few(len(scores))
     return float(np.std(scores, ddof=1) / math.sqrt(len(scores)))
+
+
+def _is_key(each: object) -> bool:
+    """Return whether it is a name, or a pair of a name and an order."""
+    match each:
+        case str():
+            return each not in ("min", "max")
+        case (str(), order):
+            return not isinstance(order, str) or order in ("min", "max")
+    return False
 
 
 def _too_few(n_splits: int) -> ValueError:

@@ -156,9 +156,10 @@ def from_estimator(
     dict of str to parameter
         Under the names that lead to the parameters, and by which the estimator was
         given them: of ``CatBoostClassifier(n_estimators=100)``, with ``n_estimators``
-        in place of ``iterations``. Without those that the class does not have or that
-        have no effect beside the estimator's other settings, without values that these
-        forbid, and without the number of rounds where ``EarlyStopping`` chooses it.
+        in place of ``iterations``. Without those that the class does not have, or that
+        the ``penalty`` of a logistic regression does not use, without values that the
+        estimator's other settings forbid, and without the number of rounds where
+        ``EarlyStopping`` chooses it.
 
     Raises
     ------
@@ -361,7 +362,7 @@ def _suited(make: ReadyMade, space: Params, estimator: Any, around: Any) -> Para
         if rule is make and forbids and name in space:
             space = limit(space, name, allowed)
     for rule, setting, values, idle in _WITHOUT_EFFECT:
-        if rule is make and setting not in space and own[setting] in values:
+        if rule is make and setting not in space and own.get(setting, "") in values:
             space = {name: space[name] for name in space if name not in idle}
     if make in (svc, svr) and hasattr(around, "importance_getter"):  # needs coef_
         space = limit(space, "kernel", ["linear"])

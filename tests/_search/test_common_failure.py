@@ -20,12 +20,14 @@ from sklearn_mvrsm._search.settings import Settings
 
 X, y = load_iris(return_X_y=True)
 KINDS = SearchSpace({"kind": list("pqrstuvwx")})
-NUMBERS = SearchSpace({"kind": list("pqrstuvwx"), "x": Real(0.0, 1.0)})
 TREE, LINEAR, SUPPORT = DecisionTreeClassifier(), LogisticRegression(), SVC()
 FAMILIES = SearchSpace(
     {"clf": [TREE, LINEAR, SUPPORT], "clf__max_depth": Integer(1, 9).when(clf=TREE)}
 )
 ALTERNATIVES = SearchSpace([{"a": [1]}, {"b": [2]}, {"c": [3, 4]}])
+SAME_NAMES = SearchSpace(
+    [{"a": ["x"], "k": list("pqr")}, {"b": ["y"], "k": list("pqr")}]
+)
 
 
 def text(message, type_name="ValueError"):
@@ -64,8 +66,6 @@ def ended_after(errors, params=None, space=KINDS, n_slots=1, n_splits=2, **optio
 def fold_of(candidate, number, error):
     if error is None:
         return FoldScore(candidate, number, "ok", test_scores={"score": 0.5})
-    if error == "the scorer's":
-        return FoldScore(candidate, number, "error", test_scores={}, error=text(error))
     status, error = error if isinstance(error, tuple) else ("error", text(error))
     return FoldScore(candidate, number, status, error=error)
 
@@ -139,6 +139,12 @@ def test_a_number_for_failures_or_an_earlier_success_has_it_go_on(options, n_tri
         ),
         (ALTERNATIVES, [{"a": 1}, {"b": 2}] * 3, None),
         (ALTERNATIVES, [{"a": 1}, {"b": 2}, {"c": 3}], 3),
+        (SAME_NAMES, [{"a": "x", "k": "p"}, {"b": "y", "k": "p"}] * 3, None),
+        (
+            SAME_NAMES,
+            [{"a": "x", "k": "p"}, {"b": "y", "k": "p"}, {"b": "y", "k": "q"}],
+            3,
+        ),
         # of another category, more than one value
         (KINDS, [{"kind": "p"}] * 5, None),
         (KINDS, [{"kind": each} for each in "pppq"], 4),
@@ -154,16 +160,17 @@ def test_no_choice_may_explain_the_failure(space, params, n_tried):
 
 
 @pytest.mark.parametrize(
-    ("error", "n_slots", "n_tried"),
+    ("space", "n_slots", "n_tried"),
     [
-        ("no", 1, 8),
-        ("no", 5, 10),
-        ("the scorer's", 1, 3),
-        (("crashed", "killed"), 1, 8),
+        ({"kind": list("pqr"), "x": Real(0.0, 1.0)}, 1, 8),
+        ({"kind": list("pqr"), "x": Real(0.0, 1.0)}, 5, 10),
+        ({"x": [0.1, 0.2, 0.3, 0.4, None, "auto", "x", "y", "z"]}, 1, 8),
+        ([{"x": Integer(1, 90)}, {"x": Integer(1, 90), "z": Real(0.0, 1.0)}], 1, 8),
     ],
 )
-def test_more_must_fail_where_a_number_may_explain_it(error, n_slots, n_tried):
-    assert ended_after([error] * 12, space=NUMBERS, n_slots=n_slots) == n_tried
+def test_more_must_fail_where_a_number_may_explain_it(space, n_slots, n_tried):
+    found = ended_after(["no"] * 12, space=SearchSpace(space), n_slots=n_slots)
+    assert found == n_tried
 
 
 def test_where_there_is_no_other_candidate_the_search_ends_by_itself():
@@ -222,7 +229,7 @@ def test_what_all_fits_raise_is_told_after_eight_candidates():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_search_goes_on_until_it_finds_the_fifth_of_a_range_that_is_allowed(seed):
+def test_three_candidates_beyond_a_bound_do_not_end_a_search(seed):
     X, y = make_classification(120, weights=[0.9], random_state=0)
     space = {"nu": Real(0.01, 0.99), "gamma": Real(1e-3, 1.0, log=True)}
     with warnings.catch_warnings():
@@ -254,7 +261,7 @@ def test_string_labels_are_told_to_be_refused_by_xgboost_at_once():
     ],
 )
 def test_a_metric_that_cannot_be_computed_is_told_at_once(estimator, options, match):
-    ends(make(estimator, **options), match, n_fits=9)
+    ends(make(estimator, **options), match, n_fits=24, n_rows=8)
 
 
 def test_a_metric_that_does_not_guide_may_fail():

@@ -125,6 +125,11 @@ def first(estimator, space, X=X):
             {"alpha": 0.7, "reg_alpha": 0.0},
         ),
         (LGBMRegressor(), {"alpha": Real(0.05, 0.95)}, {"alpha": 0.9}),
+        (
+            LGBMRegressor(alpha=0.7, reg_alpha=None),
+            {"lambda_l1": Real(1.0, 9.0), "alpha": Real(0.0, 1.0)},
+            {"lambda_l1": 5.0, "alpha": 0.7},  # nothing is known of the first
+        ),
         (XGBClassifier(alpha=0.5), {"reg_alpha": Real(0.0, 9.0)}, {"reg_alpha": 0.5}),
         (
             CatBoostClassifier(n_estimators=20),

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import ShuffleSplit
 from sklearn.tree import DecisionTreeClassifier
 
-from sklearn_mvrsm import Integer, MVRSMSearchCV, Real
+from sklearn_mvrsm import Integer, MVRSMSearchCV, Real, SearchSpace
 from sklearn_mvrsm.selection import constrained, one_standard_error
 
 nan = np.nan
@@ -149,12 +149,44 @@ def test_one_fold_has_no_standard_error():
         ("", "'by' must name"),
         ([], "'by' must name"),
         ([("size", "least")], "must be 'min', 'max' or a list of values, got 'least'"),
-        (("kind", ["b", "a"]), r"must be a list of such pairs, \[\('kind', "),
+        (("kind", ["b", "a"]), r"must be in a list, by=\[\('kind', \['b', 'a'\]\)\]"),
+        (("kind", ("b", "a")), "must be in a list"),
+        (("kind", "max"), "must be in a list"),
     ],
 )
 def test_orders_that_make_no_sense_are_refused_at_once(by, message):
     with pytest.raises(ValueError, match=message):
         one_standard_error(by)
+
+
+def test_a_list_or_tuple_of_names_and_pairs_is_no_pair():
+    results = table([[1.0, 1.0]] * 2, size=[2, 1], depth=[1, 2])
+    for by in (
+        ("size", "depth"),
+        ["size", ["depth", "max"]],
+        ("size", ("depth", "max")),
+    ):
+        assert one_standard_error(by)(results) == 1
+
+
+def test_what_a_constraint_forbids_needs_no_order():
+    space = SearchSpace(
+        {"criterion": ["gini", "entropy", "log_loss"]},
+        constraints=[lambda params: params["criterion"] != "log_loss"],
+    )
+    rule = one_standard_error([("criterion", ["gini", "entropy"])])
+    search = MVRSMSearchCV(DecisionTreeClassifier(), space, n_iter=2, refit=rule)
+    assert search.fit(*load_iris(return_X_y=True)).best_params_["criterion"] == "gini"
+
+
+def test_the_class_of_a_rule_is_no_rule():
+    search = MVRSMSearchCV(
+        DecisionTreeClassifier(), {"max_depth": Integer(1, 3)}, refit=constrained
+    )
+    with pytest.raises(
+        TypeError, match=r"'refit' must be a rule, .* class constrained"
+    ):
+        search.fit(*load_iris(return_X_y=True))
 
 
 # --- constrained ----------------------------------------------------------------

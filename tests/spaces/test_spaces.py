@@ -497,6 +497,14 @@ def test_what_a_penalty_does_not_use_is_left_out(penalty, names):
     assert set(spaces.from_estimator(model)) == names
 
 
+def test_a_subclass_need_not_have_a_penalty():
+    class Plain(LogisticRegression):
+        def __init__(self, C=1.0):
+            super().__init__(C=C)
+
+    assert set(spaces.from_estimator(Plain())) == {"C"}
+
+
 def test_a_linear_booster_has_no_parameters_of_trees():
     found = spaces.from_estimator(XGBClassifier(booster="gblinear"))
     assert set(found) == {"n_estimators", "learning_rate", "reg_lambda"}
