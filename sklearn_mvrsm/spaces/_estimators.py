@@ -128,7 +128,7 @@ _CONFLICTS: tuple[tuple[ReadyMade, str, tuple[Any, ...], str, list[Any]], ...] =
 # A setting of the estimator and its values, and parameters without effect then.
 _WITHOUT_EFFECT: tuple[tuple[ReadyMade, str, tuple[Any, ...], tuple[str, ...]], ...] = (
     (logistic_regression, "penalty", ("l1", "l2"), ("l1_ratio",)),
-    (logistic_regression, "penalty", (None,), ("l1_ratio", "C")),
+    (logistic_regression, "penalty", (None,), ("l1_ratio", "C", "penalty")),
 )
 
 
@@ -362,7 +362,9 @@ def _suited(make: ReadyMade, space: Params, estimator: Any, around: Any) -> Para
         if rule is make and forbids and name in space:
             space = limit(space, name, allowed)
     for rule, setting, values, idle in _WITHOUT_EFFECT:
-        if rule is make and setting not in space and own.get(setting, "") in values:
+        value = own.get(setting, "")
+        searched = setting in space and value is not None  # None switches it off
+        if rule is make and value in values and not searched:
             space = {name: space[name] for name in space if name not in idle}
     if make in (svc, svr) and hasattr(around, "importance_getter"):  # needs coef_
         space = limit(space, "kernel", ["linear"])
