@@ -228,14 +228,18 @@ def test_what_all_fits_raise_is_told_after_eight_candidates():
     assert "'error_score'" in message
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_three_candidates_beyond_a_bound_do_not_end_a_search(seed):
+def test_seven_candidates_beyond_a_bound_do_not_end_a_search():
     X, y = make_classification(120, weights=[0.9], random_state=0)
-    space = {"nu": Real(0.01, 0.99), "gamma": Real(1e-3, 1.0, log=True)}
+    tried = [*np.linspace(0.5, 0.9, 7), 0.05]  # a nu above about 0.2 is refused
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        search = make(NuSVC(), space, random_state=seed).fit(X, y)
-    assert set(search.cv_results_["status"]) == {"ok", "error"}
+        search = make(
+            NuSVC(),
+            {"nu": Real(0.01, 0.99)},
+            initial_points=[{"nu": nu} for nu in tried],
+            n_iter=8,
+        ).fit(X, y)
+    assert list(search.cv_results_["status"]) == ["error"] * 7 + ["ok"]
 
 
 def test_string_labels_are_told_to_be_refused_by_xgboost_at_once():
