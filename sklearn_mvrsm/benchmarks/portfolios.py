@@ -137,28 +137,6 @@ MODELS = {
         {"random_state": 0},
         data_sets=_FEW_CLASSES,
     ),
-    "decision_tree": Model(
-        spaces.decision_tree,
-        "sklearn.tree.DecisionTreeClassifier",
-        {"random_state": 0},
-        "accuracy",
-        data_sets=(*CLASSES, *(name + NOISY for name in CLASSES), *NUMBERS),
-    ),
-    "sgd": Model(
-        spaces.sgd,
-        "sklearn.linear_model.SGDClassifier",
-        {"random_state": 0},
-        "accuracy",
-        scaled=True,
-    ),
-    "linear_svc": Model(
-        spaces.linear_svc,
-        "sklearn.svm.LinearSVC",
-        {"random_state": 0},
-        "accuracy",
-        scaled=True,
-        data_sets=tuple(name for name in CLASSES if name != "movement_libras"),
-    ),
 }
 
 
